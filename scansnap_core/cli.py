@@ -99,6 +99,10 @@ class _Stops:
 
 
 def _with_output(given: Sequence[str], stops: _Stops) -> int:
+    """Run the command line, and return the exit status also where its output can't be written.
+
+    That is so where the reader has gone, as ``head`` does, or the disk is full.
+    """
     try:
         try:
             return _run(given, stops)
@@ -114,6 +118,11 @@ def _with_output(given: Sequence[str], stops: _Stops) -> int:
 
 
 def _run(given: Sequence[str], stops: _Stops) -> int:
+    """Parse the command line, run its command, and return the exit status.
+
+    Bad input, and a function of the user's own that ends the program, become one line on standard
+    error. ``stops`` learns what to say if the command is interrupted.
+    """
     import traceback
 
     from scansnap_core.bad_input import BadInput
@@ -147,6 +156,7 @@ def _run(given: Sequence[str], stops: _Stops) -> int:
 
 
 def _parser(given: Sequence[str]) -> Any:
+    """Make the parser of all commands; their options get the command line as it was given."""
     import argparse
 
     from scansnap_core import __version__
@@ -156,6 +166,7 @@ def _parser(given: Sequence[str]) -> Any:
         """Refuses what it can't parse in the one line of other bad input."""
 
         def error(self, message: str) -> NoReturn:
+            """End the program with the message."""
             self.exit(REFUSED, f"scansnap: error: {message}; see {self.prog} --help\n")
 
     parser = Parser(

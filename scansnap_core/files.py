@@ -79,6 +79,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _constructor(meaning: Callable[[str], Any]) -> Callable[[_Loader, yaml.ScalarNode], Any]:
+    """Make PyYAML's constructor of a scalar out of the meaning of its text."""
     return lambda loader, node: meaning(str(loader.construct_scalar(node)))
 
 
@@ -91,6 +92,7 @@ for _name, (_pattern, _meaning) in _SCALARS.items():
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make a mapping of JSON, whose keys must differ."""
     content: dict[str, Any] = {}
     for key, value in pairs:
         if key in content:
@@ -100,12 +102,14 @@ def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _twice(key: Any, place: str = "") -> BadInput:
+    """Make the error about a key that stands twice."""
     return BadInput(
         f"key {key!r} twice{place}", "the keys of a mapping differ", "remove or rename one"
     )
 
 
 def _check_ending(path: Path, kinds: tuple[str, ...]) -> None:
+    """Raise BadInput unless a file's name has one of these endings."""
     if path.suffix not in kinds:
         raise BadInput(
             f"file {path}", f"its name ends in {', '.join(kinds)}", "rename or convert it"
@@ -243,6 +247,7 @@ class NotWritten(BadInput):
 
 @contextmanager
 def _reported(path: Path) -> Iterator[None]:
+    """Turn an OSError, such as that of a full disk, into `NotWritten` that names the file."""
     try:
         yield
     except OSError as error:
@@ -261,7 +266,10 @@ def _followed(path: Path) -> Path:
 
 
 def _written(target: Path, content: bytes | memoryview) -> Path:
-    """Write the content, to the disk and not only on its way there, under a partial file's name."""
+    """Write the content to the disk, not only on its way there, and return the partial file.
+
+    It has a random name beside the target, so that processes don't write into each other's.
+    """
     partial = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     with partial.open("xb") as file:
         try:
@@ -275,7 +283,11 @@ def _written(target: Path, content: bytes | memoryview) -> Path:
 
 
 def _publish(partial: Path, target: Path, new: bool) -> None:
-    """Give a partial file its name; with ``new``, `FileExistsError` if that is taken."""
+    """Give a partial file its name at once, so that nobody reads half a file.
+
+    With ``new`` a name that is taken raises `FileExistsError`; a hard link does that without a
+    moment between looking and taking. Else an older file is replaced, whose mode stays.
+    """
     if not new:
         if target.exists():
             partial.chmod(target.stat().st_mode)
@@ -310,6 +322,7 @@ def list_of(rule: Rule, says: str, least: int = 0) -> Rule:
     """Ask for a list of different values that keep a rule, and for at least a number of them."""
 
     def right(values: Any) -> bool:
+        """Tell whether it is such a list."""
         each = isinstance(values, list | tuple) and all(rule.holds(value) for value in values)
         return each and least <= len(values) == len(set(values))
 

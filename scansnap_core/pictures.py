@@ -113,7 +113,9 @@ def _checked(run: xr.Dataset, classes: SequenceClasses, n: int | str = 0) -> int
 
 
 def _averaged(values: xr.DataArray) -> xr.DataArray:
-    """Average over seeds; raise BadInput for several rates or heads."""
+    """Average over seeds, and drop the single rate and head; raise BadInput for several of either,
+    or without a recorded moment.
+    """
     if "recorded" not in values.dims:
         raise BadInput(
             "a run at one moment", "a picture wants the dimension recorded", "keep it, e.g. [[-1]]"
@@ -134,6 +136,9 @@ def _averaged(values: xr.DataArray) -> xr.DataArray:
 
 
 def _on_a_log_clock(values: xr.DataArray) -> tuple[Figure, Axes]:
+    """Make a figure whose time is logarithmic and named by the values' own clock; raise BadInput if
+    nothing was recorded after the start.
+    """
     if not (values.recorded > 0).any():
         raise BadInput(
             "nothing recorded after the start", "time is logarithmic", "record later steps too"
@@ -151,6 +156,12 @@ def _later(values: xr.DataArray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _by_token(values: xr.DataArray, classes: SequenceClasses, n: int, ylabel: str) -> Figure:
+    """Draw values (recorded, token) over time, a line for each token of class n: dashed for common
+    ones.
+
+    Few tokens are named. Many are two families, each of one colour, in which later tokens are
+    drawn stronger.
+    """
     fig, ax = _on_a_log_clock(values)
     support = classes.support(n)
     families = {

@@ -116,6 +116,7 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]], digits:
     ]
 
     def cell(value: object) -> str:
+        """Write what stands in a cell."""
         return written(float(value), digits) if isinstance(value, float) else str(value)
 
     lines = ["| " + " | ".join(map(cell, row)) + " |" for row in lines_of_cells]
@@ -177,7 +178,11 @@ def show_words(
 
 
 def _most_weight(words: Sequence[str], weights: NDArray[np.floating[Any]], most: int) -> str:
-    """Name the words that have the most weight, each with all of its places."""
+    """Write the sentence that names the ``most`` words with the most weight, each with the sum over
+    all of its places.
+
+    ``weights`` has the shape (len(words),), from 0 to 1.
+    """
     total: dict[str, float] = {}
     times: dict[str, int] = {}
     for word, weight in zip(words, weights.tolist(), strict=True):

@@ -51,7 +51,7 @@ def progress_bar(
 
 class Lines:
     """Counts as a bar does. A thread prints the lines, so that long work on one thing doesn't look
-    like a halt.
+    like a halt. Arguments are those of :func:`progress_bar`.
     """
 
     def __init__(
@@ -87,6 +87,7 @@ class Lines:
         self._values = "".join(f", {name} {value}" for name, value in values.items())
 
     def _print_lines(self) -> None:
+        """Print a line every `SECONDS` until the work ends."""
         while not self._ended.wait(SECONDS):
             print(self.line(time.monotonic() - self._start), file=sys.stderr, flush=True)
 

@@ -46,6 +46,7 @@ class Audit(tuple[Condition, ...]):
         )
 
     def _rows(self) -> list[tuple[str, ...]]:
+        """Return the table's rows as texts, the head first."""
         rows = [(c.name, c.required, c.actual, "yes" if c.holds else "NO") for c in self]
         return [("condition", "required", "actual", "holds"), *rows]
 
@@ -62,8 +63,10 @@ class Audit(tuple[Condition, ...]):
         return f"Audit({', '.join(c.name if c.holds else f'NOT {c.name}' for c in self)})"
 
     def _repr_html_(self) -> str:
+        """Return the table for a notebook."""
 
         def row_of(texts: Iterable[str], cell: str) -> str:
+            """Write a row of ``th`` or ``td`` cells."""
             return f"<tr>{''.join(f'<{cell}>{html.escape(text)}</{cell}>' for text in texts)}</tr>"
 
         names, *rows = self._rows()

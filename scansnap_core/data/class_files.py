@@ -93,6 +93,10 @@ def content_of(classes: Any) -> dict[str, Any]:
 
 
 def _numbered(keys: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the arguments of a file with tokens by number, without frequencies.
+
+    ``keys`` are the file's, and ``rows`` those of its classes.
+    """
     Entry("its content", keys, required=("vocab_size",), example=EXAMPLE)
     SIZE("vocab_size", M := keys["vocab_size"])
     says = f"tokens are integers in 0..{M - 1} (M = {M})"
@@ -104,12 +108,14 @@ def _numbered(keys: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any
     )
 
     def column(what: str, token: Any) -> int:
+        """Return a token's number, or raise BadInput that calls it ``what``."""
         # JSON's keys are text, so numbers come as text.
         is_text = isinstance(token, str) and re.fullmatch("0|[1-9][0-9]{0,18}", token)
         check_token(what, token := int(token) if is_text else token)
         return int(token)
 
     def table(n: int, probs: Any) -> dict[Any, Any]:
+        """Return class n's probabilities by token."""
         check_table(f"class {n}: probs", probs)
         return dict(enumerate(probs)) if isinstance(probs, list) else probs
 
@@ -125,6 +131,11 @@ def _numbered(keys: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _named(keys: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the arguments of a file with tokens by name, without frequencies.
+
+    ``keys`` are the file's, and ``rows`` those of its classes, which are called by their names, or,
+    if none has one, by their next tokens.
+    """
     key = "name" if any("name" in row for row in rows) else "next"
     names = checked_names(key, _of_all(rows, key, required=True))
     return named_classes(
@@ -137,7 +148,10 @@ def _named(keys: dict[str, Any], rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _of_all(rows: list[dict[str, Any]], key: str, *, required: bool = False) -> list[Any] | None:
-    """Return what all classes have under a key, or None if none has it."""
+    """Return what all classes have under a key, or None if none has it.
+
+    It raises BadInput if only some have it, or if none has one that is required.
+    """
     given = [row[key] for row in rows if key in row]
     if (given or required) and len(given) < len(rows):
         missing = next(n for n, row in enumerate(rows) if key not in row)

@@ -154,6 +154,11 @@ def _check_room(num_classes: int, vocab_size: int, needed: int, held: int) -> No
 def _shared_and_distinct(
     num_classes: int, classes_per_query: int, vocab_size: int | None = None
 ) -> SequenceClasses:
+    """Make classes like Syn-Small's and Syn-Medium's, in the authors' order of tokens.
+
+    All hold the 10 common tokens, and each has 10 distinct tokens of its own. ``classes_per_query``
+    successive classes share a query token. M is by default just large enough.
+    """
     first_query = NUM_COMMON + num_classes * len(DISTINCT_WEIGHTS)
     query_of = first_query + np.arange(num_classes) // classes_per_query
     first_next = query_of[-1] + 1
@@ -166,6 +171,9 @@ def _shared_and_distinct(
 def _blocks(
     common: np.ndarray, distinct: np.ndarray, num_classes: int, vocab_size: int
 ) -> sparse.csr_array:
+    """Make P(l|n), (K, M), of classes with the same weights: ``common`` on the first tokens, and
+    ``distinct`` on a block of tokens of each class's own, block after block.
+    """
     own = np.arange(num_classes)[:, None] * len(distinct) + np.arange(len(distinct))
     columns = np.hstack([np.tile(np.arange(len(common)), (num_classes, 1)), len(common) + own])
     weights = np.hstack([common, distinct])

@@ -65,6 +65,7 @@ itself.
 
 
 def _is_name(name: Any) -> bool:
+    """Tell whether a name can be read where it is printed, and taken for no label of an output."""
     if not isinstance(name, str) or RESERVED.fullmatch(name):
         return False
     kinds = {unicodedata.category(character) for character in name}
@@ -107,8 +108,10 @@ def fix(array: NDArray[Any], *more: NDArray[Any]) -> NDArray[Any]:
 def checked_frequencies(
     values: Any, num_classes: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return P(n) as given, and divided by its sum; None and nearly uniform ones become exactly
-    1/K.
+    """Return P(n), shape (K,), as given, and divided by its sum.
+
+    Both are exactly 1/K for None, and for frequencies that differ from 1/K by rounding alone:
+    uniform classes are asked for by that.
     """
     uniform = fix(np.full(num_classes, 1 / num_classes))
     if values is None:
@@ -143,6 +146,7 @@ def checked_probs(
             "next tokens are tokens, so K <= M",
             "enlarge the vocabulary, or check that rows are classes and columns are tokens",
         )
+    # Each row is summed as it would be alone, so that a sum doesn't depend on other rows.
     sums = np.array([row.sum() for row in np.split(given.data, given.indptr[1:-1])])
     if (wrong := np.flatnonzero(~(np.abs(sums - 1) <= SUM_TOLERANCE))).size:
         value = f"class {_called(wrong[0], class_names)} sums to {sums[wrong[0]]:.9g}"
@@ -156,7 +160,9 @@ def checked_probs(
 
 
 def shares_of(counts: Any) -> sparse.csr_array:
-    """Divide each row of counts, (K, M), by its sum, sparse."""
+    """Divide each row of counts, (K, M), by its sum; return a sparse matrix, or raise BadInput for
+    a row without a count.
+    """
     matrix = _matrix("counts", counts)
     totals = np.asarray(matrix.sum(axis=1)).ravel()
     if not totals.all():
@@ -169,10 +175,14 @@ def shares_of(counts: Any) -> sparse.csr_array:
 
 
 def _called(n: Any, class_names: Sequence[str]) -> str:
+    """Return what messages call class n: its name, or its number."""
     return repr(class_names[n]) if n < len(class_names) else str(n)
 
 
 def _matrix(name: str, values: Any) -> sparse.csr_array:
+    """Copy a matrix (K, M) of numbers that aren't negative, dense or sparse, into a sparse one
+    without entries of 0; raise BadInput for anything else.
+    """
     rule = "each class has a row of M finite numbers, none negative: shape (K, M)"
     remedy = "pass one row of M numbers for each class"
     is_sparse = sparse.issparse(values)
@@ -237,7 +247,7 @@ def checked_next(
 
 
 def checked_names(what: str, names: Any) -> tuple[str, ...]:
-    """Return names as text if they differ and none is empty."""
+    """Return names as text, or raise BadInput unless they are a list of names, all different."""
     try:
         if isinstance(names, str | Mapping):
             raise TypeError
@@ -270,7 +280,10 @@ def labels(tokens: NDArray[np.int64], names: Sequence[str]) -> NDArray[Any]:
 
 
 def in_order(what: str, by_class: Any, classes: Sequence[str]) -> list[Any]:
-    """Return the values of a mapping by class name, in the order of the classes."""
+    """Return the values of a mapping by class name, in the order of the classes.
+
+    It raises BadInput that calls the mapping ``what``, unless it has one value for each class.
+    """
     TABLE(what, by_class)
     known = set(classes)
     if wrong := [
@@ -325,6 +338,7 @@ def named_classes(
     number = {name: i for i, name in enumerate(checked_names("tokens", tokens))}
 
     def column(what: str, token: Any) -> int:
+        """Return a token's number; a name that is mentioned for the first time gets the next."""
         NAME(what, token)
         return number.setdefault(token, len(number))
 

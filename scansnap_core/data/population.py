@@ -160,8 +160,10 @@ def two_classes(
 
 
 def _drawn(stratum: str, rng: np.random.Generator) -> SequenceClasses | None:
-    """Draw a system of a stratum; None if what was drawn would need a larger vocabulary than the
-    population has.
+    """Draw a system of a stratum, as :data:`STRATA` describes it.
+
+    It is None if a class would be left with next to no distinct tokens, or the system would need a
+    larger vocabulary than the population has; then the caller draws again.
     """
     if stratum == "alike":
         K = round(_between(2, MOST_CLASSES_ALIKE, rng))
@@ -208,8 +210,11 @@ def _drawn(stratum: str, rng: np.random.Generator) -> SequenceClasses | None:
 
 
 def _common_entries(K: int, num_common: int, top: float, rng: np.random.Generator) -> Floats:
-    """The entries of f_n on the common tokens, shape (K, C), such that the largest eigenvalue of E
-    is ``top``.
+    """Draw the entries of f_n on the common tokens, shape (K, C), such that the largest eigenvalue
+    of E is ``top``.
+
+    Classes hold the tokens in different sizes and shares. E is quadratic in the entries, so these
+    are scaled by the root of ``top`` over the eigenvalue that they have.
     """
     sizes = np.exp(rng.uniform(math.log(0.1), 0, (K, 1)))
     split = rng.dirichlet(np.ones(num_common), K)
@@ -218,8 +223,11 @@ def _common_entries(K: int, num_common: int, top: float, rng: np.random.Generato
 
 
 def _with_distinct_tokens(common: Floats, alike: bool, rng: np.random.Generator) -> Floats:
-    """Give each class one to four distinct tokens, within a factor of 20; all f_n of length 1,
-    shape (K, L).
+    """Give each class one to four distinct tokens, with weights within a factor of 20; return all
+    f_n, of length 1, shape (K, L).
+
+    Common tokens come first, then the distinct tokens class by class. Alike classes have the same
+    number of them, with the same weights.
     """
     K, num_common = common.shape
     counts = rng.integers(1, 5, size=(K,)).tolist()
@@ -240,7 +248,9 @@ def _with_distinct_tokens(common: Floats, alike: bool, rng: np.random.Generator)
 
 
 def _near(F: Floats, rng: np.random.Generator) -> Floats:
-    """A vector for the second class that overlaps with the first one's by 0.7 to 0.99."""
+    """Draw a vector for the second class, shape (L,) and length 1, that overlaps with the first
+    one's by 0.7 to 0.99.
+    """
     overlap = rng.uniform(0.7, 0.99)
     # What is at a right angle to the first class has no negative entry: it's the second class's
     # distinct tokens.
@@ -250,7 +260,11 @@ def _near(F: Floats, rng: np.random.Generator) -> Floats:
 
 
 def _vocabulary(F: Floats, stratum: str, rng: np.random.Generator) -> int | None:
-    """Draw M; None if Assumption 2 asks for a larger one than the population has."""
+    """Draw M, smaller ones more often; None if Assumption 2 asks for a larger one than the
+    population has.
+
+    Assumption 2 wants M >> K², and that E's eigenvalues have at least the size 6/sqrt(M).
+    """
     K, num_held = F.shape
     least = max(10 * K**2, num_held + 2 * K + 4)
     if stratum not in ("outside", "near pairs", "a class apart"):
@@ -268,7 +282,7 @@ def _vocabulary(F: Floats, stratum: str, rng: np.random.Generator) -> int | None
 
 
 def _overlaps(F: Floats) -> Floats:
-    """E: the products of different rows of F, and zeros on the diagonal."""
+    """Compute E, shape (K, K): the products of different rows of F, and zeros on the diagonal."""
     products = F @ F.T
     np.fill_diagonal(products, 0)
     return np.asarray(products)

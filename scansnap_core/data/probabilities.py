@@ -132,6 +132,9 @@ class Outputs:
     def lumped(cls, next_of: ArrayLike, vocab_size: float) -> Outputs:
         """Make a column for each next token, in the order of their classes, and one for all other
         tokens, if any.
+
+        ``next_of`` has each class's next token, shape (K,), and ``vocab_size`` is M >= K. Anything
+        else raises BadInput.
         """
         vocab_size = _whole(vocab_size)
         tokens = checked_next(next_of, vocab_size)
@@ -142,8 +145,8 @@ class Outputs:
 
     @classmethod
     def separate(cls, next_of: ArrayLike, vocab_size: float) -> Outputs:
-        """Make one column per token of the vocabulary. Parameters and errors as in
-        :meth:`lumped`.
+        """Make one column per token of the vocabulary, so O = M. Parameters and errors are those of
+        :meth:`lumped`, and M must fit into memory.
         """
         vocab_size = _whole(vocab_size)
         tokens = checked_next(next_of, vocab_size)
@@ -244,10 +247,11 @@ class Probabilities:
         return int(n)
 
     def support(self, n: int | str) -> Ints:
-        """Return the tokens l with P(l|n) > 0, ascending; n is a class's number in 0..K-1 or its
-        name.
+        """Return the tokens l with P(l|n) > 0, ascending, shape (S,); n is a class's number in
+        0..K-1 or its name.
         """
         n = self.number_of(n)
+        # The sparse matrix holds entries above 0 alone, row by row.
         return self._probs.indices[self._probs.indptr[n] : self._probs.indptr[n + 1]].astype(
             np.int64
         )

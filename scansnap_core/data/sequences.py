@@ -90,6 +90,7 @@ class SequenceClasses(Probabilities):
         class_names: Any = (),
         frequencies: ArrayLike | None = None,
     ) -> None:
+        # Numbers first; names are then compared with how many there are of classes and tokens.
         super().__init__(
             probs, query_of, next_of, frequencies, checked_names("class_names", class_names)
         )

@@ -50,6 +50,7 @@ def versions() -> dict[str, str]:
 
 
 def _commit() -> dict[str, str]:
+    """Return the commit of the repository that this file is in, if git knows it."""
     try:
         # An installed copy may lie inside somebody else's repository, which doesn't track it.
         _git("ls-files", "--error-unmatch", __file__)
@@ -59,6 +60,7 @@ def _commit() -> dict[str, str]:
 
 
 def _git(*arguments: str) -> str:
+    """Return what a git command prints, in this package's folder."""
     done = subprocess.run(
         ["git", *arguments], cwd=PACKAGE, capture_output=True, text=True, check=True, timeout=30
     )

@@ -77,6 +77,7 @@ class Journal:
 
 
 def _crc(text: bytes) -> bytes:
+    """Return the CRC-32 of a line's JSON, as eight hexadecimal digits."""
     return f"{zlib.crc32(text):08x}".encode()
 
 
@@ -255,18 +256,23 @@ def read(path: str | Path) -> xr.Dataset:
         for name in result.data_vars
         if types[name].kind == "i"
     }
-    result = result.assign(whole)  # integers are floats to xarray where some may be missing
+    # xarray reads integers as floats where some may be missing; here none is.
+    result = result.assign(whole)
     commits = dict.fromkeys(record["commit"] for record in journal.records[1:])
     return result.assign_attrs(commit=", ".join(commits)) if any(commits) else result
 
 
 def _check_is_store(path: Path) -> None:
+    """Raise BadInput unless the path is a folder with a journal."""
     if not os.path.isfile(path / JOURNAL):  # pathlib's raises where a name is too long
         raise BadInput(f"{path}", f"a store is a folder that holds {JOURNAL}", ANOTHER)
 
 
 @contextmanager
 def _locked(folder: Path, path: Path) -> Iterator[None]:
+    """Hold the lock in ``folder`` meanwhile, or raise BadInput that names the store ``path`` if
+    another process holds it.
+    """
     with _writable(path):
         try:
             lock = FileLock(folder / LOCK).acquire(blocking=False)
@@ -282,7 +288,11 @@ def _locked(folder: Path, path: Path) -> Iterator[None]:
 def _create(
     folder: Path, layout: Layout, configuration: dict[str, Any], provenance: Mapping[str, str]
 ) -> None:
-    """Write all but the blocks. What a killed process left of an earlier attempt goes first."""
+    """Write all but the blocks into a folder: labels, empty arrays, and the journal's first record.
+
+    What a killed process left of an earlier attempt goes first. The record is written last, with a
+    checksum of every file, so that a folder with a journal is complete.
+    """
     for entry in folder.iterdir():
         if entry.is_dir():
             shutil.rmtree(entry)
@@ -325,6 +335,9 @@ def _missing(dtype: np.dtype[Any]) -> Any:
 
 
 def _check_continuable(path: Path, layout: Layout, asked: dict[str, Any]) -> None:
+    """Raise BadInput unless a store is undamaged and holds the configuration that is asked for;
+    then remove what a killed process left of a block.
+    """
     held = _checked(path).records[0]["configuration"]
     for key in sorted(held.keys() | asked.keys()):
         if held.get(key) != asked.get(key):
@@ -343,7 +356,10 @@ def _check_continuable(path: Path, layout: Layout, asked: dict[str, Any]) -> Non
 
 
 def _checked(path: Path) -> Journal:
-    """Return the journal, after comparing every file that it names with its checksum."""
+    """Return a store's journal, after comparing every file that it names with its checksum.
+
+    A line or a file that isn't what was written is BadInput.
+    """
     try:
         journal = Journal(path / JOURNAL)
     except ValueError as error:
@@ -366,6 +382,7 @@ def _sha256(file: Path) -> str:
 def _writable(
     path: Path, rule: str = "a store can be written", remedy: str = ANOTHER
 ) -> Iterator[None]:
+    """Turn an OSError, such as that of a full disk, into BadInput that names the store."""
     try:
         yield
     except OSError as error:

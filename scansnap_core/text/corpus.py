@@ -149,10 +149,11 @@ def _at_hand(name: str) -> dict[str, Path]:
 
 def _find(name: str, folder: Path) -> dict[str, Path]:
     """Find the files by split, in a folder of the corpus' name within this one, or else in this
-    one.
+    one; empty where it has none of them.
     """
 
     def within(folder: Path) -> dict[str, Path]:
+        """Find them in one folder."""
         # A link that leads nowhere counts: a lost training text may not turn into training on the
         # test split unnoticed.
         present = {entry.name for entry in folder.iterdir()}
@@ -173,11 +174,16 @@ def _find(name: str, folder: Path) -> dict[str, Path]:
 
 
 def _cache() -> Path:
+    """Return this package's folder in the user's cache."""
     return platformdirs.user_cache_path("scansnap")
 
 
 def _downloaded(name: str) -> dict[str, Path]:
-    """Fill the cache through Hugging Face ``datasets``, each file whole or not at all."""
+    """Fill the cache through Hugging Face ``datasets``, each file whole or not at all, and return
+    the files by split.
+
+    Where that fails it raises BadInput, which names all places that were looked at.
+    """
     folder = _cache() / name
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -251,7 +257,11 @@ def _read(name: str, found: Mapping[str, Path]) -> Corpus:
 
 
 def _checked(name: str, split: str, path: Path) -> Counter[str]:
-    """Count the words of a split's file; BadInput unless they are the split's."""
+    """Count the words of a split's file; raise BadInput unless they are the split's, by their
+    number and, where it is known, their checksum.
+
+    The checksum is of the words and not of the file, so that other line ends and spaces pass.
+    """
     counts: Counter[str] = Counter()
     hashed = hashlib.sha256()
     for words in _lines(path):
@@ -283,6 +293,10 @@ def _lines(path: Path) -> Iterator[list[str]]:
 
 
 def _vocabulary(counts: Counter[str]) -> tuple[str, ...]:
+    """List the words that get a number: those seen `RAREST` times or more, most frequent first.
+
+    <unk> has the count of all others, and so its place.
+    """
     frequent = Counter(
         {word: count for word, count in counts.items() if count >= RAREST and word != UNK}
     )

@@ -110,12 +110,15 @@ def topic_text(
     eos = words.index(EOS)
 
     def draw(num_tokens: int) -> NDArray[np.int64]:
+        """Draw a text of this length, passage after passage, as word numbers."""
+        # So many passages are enough even if all gaps are the shortest.
         num_passages = -(-num_tokens // (QUERIES_A_PASSAGE * (SHORTEST_GAP + 2) + 1))
         topics = rng.integers(num_topics, size=num_passages)
         # A gap of words is followed by 2 tokens, a query and its next word; a passage's last gap is
         # followed by <eos> too.
         ends = np.tile([2] * (QUERIES_A_PASSAGE - 1) + [3], num_passages)
         gaps = rng.integers(SHORTEST_GAP, LONGEST_GAP + 1, size=len(ends))
+        # Where each gap and what follows it stop, and the topic of each of them and of each place.
         stops = np.cumsum(gaps + ends)
         topic_of_stop = np.repeat(topics, QUERIES_A_PASSAGE)
         topic_of = np.repeat(topic_of_stop, gaps + ends)
@@ -123,6 +126,7 @@ def topic_text(
         for n, row in enumerate(probs):
             places = np.flatnonzero(topic_of == n)
             text[places] = rng.choice(len(row), size=len(places), p=row)
+        # Filler was drawn everywhere; these places get what belongs there.
         text[stops - ends] = query
         text[stops - ends + 1] = next_words[topic_of_stop]
         text[stops[QUERIES_A_PASSAGE - 1 :: QUERIES_A_PASSAGE] - 1] = eos
@@ -140,5 +144,6 @@ def topic_text(
 
 
 def _zipf(count: int, exponent: float) -> NDArray[np.float64]:
+    """Return probabilities proportional to i^-exponent, i = 1, ..., count."""
     weights = np.arange(1, count + 1, dtype=float) ** -exponent
     return weights / weights.sum()

@@ -175,14 +175,23 @@ def order_within(x: Floats, y: Floats, group: Ints) -> float:
 
 
 def _one(z: Floats, fixed: list[Floats], rng: np.random.Generator) -> dict[str, float]:
-    """Correlate z with a score, or with the first of two when the second is given."""
+    """Correlate the ranks of z with those of a score, or with the first of two when the second is
+    given; each has the shape (words,).
+
+    Returns what :func:`explain` has in a row: ``rho``, its interval ``low`` to ``high``, ``chance``
+    and ``p``.
+    """
 
     def statistic(x: Floats, y: Floats, *rest: Floats, axis: int = -1) -> Floats:
+        """Compute the rank correlation, or the partial one."""
         return partial_spearman(x, y, rest[0], axis) if rest else spearman(x, y, axis)
 
     def dealt(gains: Floats, axis: int = -1) -> Floats:
+        """Compute the statistic with other gains at the words."""
         return statistic(gains, *fixed, axis=axis)
 
+    # The interval draws words with replacement, all columns together. The control deals the gains
+    # to the words at random, while the scores stay.
     options = {"n_resamples": RESAMPLES, "vectorized": True, "rng": rng}
     interval = stats.bootstrap(
         (z, *fixed),

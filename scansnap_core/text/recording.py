@@ -114,8 +114,8 @@ def record(
 
 
 def train_text(corpus: Corpus, settings: Settings) -> tuple[xr.Dataset, Training]:
-    """Train in memory, on the CPU: the snapshots as a store would hold them, and the training at
-    its end.
+    """Train in memory, on the CPU; return the snapshots as a store would hold them, and the
+    training at its end.
     """
     training = Training(corpus, settings, torch.device("cpu"))
     taken = [_block(values) for _, values in training.snapshots()]
@@ -164,6 +164,10 @@ def check_repeated(
 
 
 def _labels(settings: Settings) -> xr.Dataset:
+    """Return the coordinates of a training's snapshots, without arrays.
+
+    Layers count from 1, sequences are the first ones watched, and query and key are places in them.
+    """
     places = np.arange(settings.context)
     return xr.Dataset(
         coords={
@@ -182,14 +186,19 @@ def _labels(settings: Settings) -> xr.Dataset:
 
 
 def _block(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Give a snapshot's arrays the axis ``snapshot``, of length 1."""
     return {name: array[None] for name, array in values.items()}
 
 
 def _state_file(out: Path, number: int) -> Path:
+    """Return where a store keeps the training's state at a snapshot."""
     return out / f"state-{number}.pt"
 
 
 def _resume(training: Training, out: Path, number: int) -> None:
+    """Let a training go on from the state that a store keeps of a snapshot; raise BadInput if that
+    is missing, or isn't what was written.
+    """
     file = _state_file(out, number)
     state = file.read_bytes() if file.is_file() else b""
     if (

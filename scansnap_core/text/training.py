@@ -60,6 +60,7 @@ class Training:
     def __init__(self, corpus: Corpus, settings: Settings, device: torch.device) -> None:
         self.settings = settings
         self._device = device
+        # How many snapshots were taken; which devices have generators to be lent and put back.
         self._taken = 0
         self._devices = [device] if device.type == "cuda" else []
         with undisturbed(device.type), torch.random.fork_rng(self._devices):
@@ -130,11 +131,15 @@ class Training:
             self._seen = self._see()
 
     def _advance(self, start: int, end: int) -> dict[str, NDArray[Any]]:
+        """Make the steps from ``start`` on to ``end``, and measure what :meth:`snapshots` yields
+        there.
+        """
         total = torch.zeros((), dtype=torch.float32, device=self._device)
         last = self._seen
         one_before = self._seen
         with self._lent_generators():
             for step in range(start, end):
+                # Attention before the last step, from which its speed is measured.
                 if step == end - 1:
                     one_before = self._see()
                 total += self._step(step)
@@ -162,6 +167,9 @@ class Training:
         return {name: values.cpu().numpy() for name, values in found.items()}
 
     def _step(self, step: int) -> Tensor:
+        """Make one update on the next T words of every column, and return its loss, the mean over
+        these words in nats.
+        """
         T = self.settings.context
         start = step % ((self._columns.shape[1] - 1) // T) * T
         words = self._columns[:, start : start + T + 1]
@@ -182,6 +190,7 @@ class Training:
 
     @torch.no_grad()
     def _loss(self) -> Tensor:
+        """Compute the mean loss on the watched text, in nats a word, in parts that memory holds."""
         parts = zip(self._watched.split(PREDICTED), self._following.split(PREDICTED), strict=True)
         losses = [
             _cross_entropy(self.model.eval()(words), after) * len(words) for words, after in parts
@@ -226,8 +235,11 @@ def moved(before: Tensor, after: Tensor) -> Tensor:
 
 
 def _cut(corpus: Corpus, settings: Settings) -> tuple[Tensor, Tensor, Tensor]:
-    """Cut the training text into columns side by side, and out of the other the watched
-    sequences and what follows.
+    """Cut the training text into columns side by side, and out of the validation text the watched
+    sequences.
+
+    Returns word numbers: the columns (batch_size, length), the watched sequences (sequences, T),
+    and the words that follow each of theirs, (sequences, T). A text that is too short is BadInput.
     """
     B = settings.batch_size
     T = settings.context

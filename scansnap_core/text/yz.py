@@ -138,14 +138,16 @@ def train_on(
 class _Run:
     """Y and z on the words of the samples, and the outputs: their multiplicity in alpha, and the
     scale of Y's steps.
+
+    Without a ``vocab_size`` the decoder has the fixed bias ln P(n), and no outputs but next words.
     """
 
     def __init__(self, samples: Samples, vocab_size: int | None, dtype: torch.dtype) -> None:
         K = len(samples.next_words)
         L = len(samples.words)
         if vocab_size is None:
-            # exp(bias) enters alpha as a multiplicity does, but the gradient is not shared among
-            # that many outputs
+            # exp(bias) enters alpha as a multiplicity does. But the gradient is divided by a
+            # multiplicity, which isn't meant here, so steps are multiplied by it again.
             self.multiplicity = self.scale = _tensor(samples.next_probs, dtype)
         else:
             self.multiplicity = _tensor(
@@ -157,7 +159,9 @@ class _Run:
         self._next = _tensor(np.eye(K, len(self.scale)), dtype)
 
     def gradients(self, part: Samples) -> tuple[Tensor, model.Gradients]:
-        """Return the words that some samples hold, and the gradients on them."""
+        """Return the words that some samples hold, as places among all words, and Lemma 1's
+        gradients on them; no other word moves.
+        """
         held = np.unique(part.q.indices)
         words = torch.from_numpy(held)
         dtype = self.z.dtype
@@ -171,6 +175,7 @@ class _Run:
 
 
 def _tensor(array: Floats, dtype: torch.dtype) -> Tensor:
+    """Copy an array to a tensor of this type on the CPU."""
     return torch.tensor(array, dtype=dtype, device="cpu")
 
 
@@ -196,7 +201,10 @@ def first_force_from_base_rates(samples: Samples) -> Floats:
 
 
 def _force(samples: Samples, overlaps: Floats) -> Floats:
-    """Compute phi for the errors' overlaps (e_n - alpha_0)^T (e_n' - alpha_0), shape (K, K)."""
+    """Compute phi, shape (L,), for the errors' overlaps (e_n - alpha_0)^T (e_n' - alpha_0), (K, K).
+
+    The matrix of the samples' f is sparse, and the sums run over its entries alone.
+    """
     q = samples.q
     f = sparse.csr_array(q / np.sqrt(q.multiply(q).sum(axis=1))[:, None]).tocoo()
     F = samples.class_means @ f
