@@ -10,7 +10,8 @@ from bs4 import BeautifulSoup
 from lab_widgets import essay_script, widget_html
 from playwright.sync_api import BrowserContext, Page
 
-from scansnap_core import audit, with_overlap
+from scansnap_core import audit, solve, with_overlap
+from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from tests.site.book import ROOT
 from tests.site.lab_page import write_page
 
@@ -68,7 +69,7 @@ def test_for_a_reader_who_wants_less_motion_it_stands_at_the_snap(opening: Page)
 
 @pytest.mark.parametrize(
     ("row", "law", "name"),
-    [(0, "true", "Real training: the gradient"), (1, "ideal", "The simpler rule: the paper’s law")],
+    [(0, "true", "Training in tiny steps: the gradient"), (1, "ideal", "The simpler rule: the paper’s law")],
 )
 def test_weights_glow_and_the_right_guess_is_a_bar(row: int, law: str, name: str, opening: Page) -> None:
     """In each law's own row, under its name."""
@@ -96,7 +97,7 @@ def test_what_the_page_says_of_its_picture_is_so(opening: Page) -> None:
         assert end["attention"][1] > start["attention"][1]
     for seen, other in zip(paper, gradient, strict=True):
         assert seen["next"] == pytest.approx(other["next"], abs=0.01)
-    assert "almost a third of their weight" in FIRST
+    assert "lose in the end almost a third of their weight" in FIRST
     assert 0.68 < paper[2]["attention"][0] / paper[0]["attention"][0] < 0.73
     assert gradient[2]["attention"] == pytest.approx(gradient[0]["attention"], rel=0.04)
 
@@ -107,12 +108,12 @@ def test_what_the_page_says_of_its_picture_is_so(opening: Page) -> None:
     assert later[0] < before[0] / 4
     moments = opening.evaluate("document.querySelector('.ss-opening').lab.moments")
     steps = [round(moments["all"][-1] - moments["snap"]), round(moments["snap"])]
-    assert '"and" loses about as much in the {} steps after the snap as in the {} before.'.format(*steps) in FIRST
+    assert '"and" loses by the gradient about as much in the {} steps after the snap as in the {} before.'.format(*steps) in FIRST
     assert "(here, ten times)" in FIRST
     assert opening.evaluate(f"{SCENE}.etaY / {SCENE}.etaZ") == 10
     lost = [100 * (seen[0]["attention"][0] - seen[1]["attention"][0]) for seen in (paper, gradient)]
     assert f"takes {lost[0]:.1f} points off" in FIRST
-    assert f"by the snap, and the gradient {lost[1]:.2f}." in FIRST
+    assert f'off "and" by the snap, the gradient {lost[1]:.2f}: in scores' in FIRST
     assert "reads nine words" in FIRST
     assert opening.locator(".ss-token").count() == 2 * 9
 
@@ -174,6 +175,19 @@ def test_the_example_keeps_to_the_papers_assumptions(opening: Page) -> None:
     classes = with_overlap(scene["K"], scene["M"], scene["rho"], distinct_weights=scene["w"])
     conditions = audit(classes, lr_y=scene["etaY"], lr_z=scene["etaZ"])
     assert [condition.name for condition in conditions if not condition.holds] == []
+
+
+def test_the_example_is_as_many_times_too_far_as_it_says(opening: Page) -> None:
+    """In the score of "and", which is the logit of the common token, by the snap."""
+    scene = opening.evaluate(SCENE)
+    snap = opening.evaluate("document.querySelector('.ss-opening').lab.moments.snap")
+    classes = with_overlap(scene["K"], scene["M"], scene["rho"], distinct_weights=scene["w"])
+    common = classes.common_tokens[0]
+    moved = [
+        float(solve(dynamics(classes, scene["etaY"], scene["etaZ"]), [snap]).Z.sel(token=common).squeeze())
+        for dynamics in (IdealisedFlow, TrueFlow)
+    ]
+    assert f"in scores, {moved[0] / moved[1]:.0f} times as much" in FIRST
 
 
 def test_there_is_one_slider_both_laws_are_in_view_and_all_works_by_keyboard(opening: Page) -> None:

@@ -24,10 +24,17 @@ function makeCurves(times, weights, names, mark) {
   const now = shape("path", { class: "ss-curve-now" });
   const drawing = shape("svg", { viewBox: `0 0 ${ACROSS} ${DOWN}`, preserveAspectRatio: "none", "aria-hidden": "true" }, then, ...curves, now);
 
-  // A curve's name stands under its end, the mark's meaning on the ground, right of its line.
-  const labels = laws.map((law) => make("span", { class: "ss-curve-name", style: `top: ${y(weights[law].at(-1)).toFixed(1)}%` }));
+  // The highest curve's name stands over its end and the others' under theirs, so that none stands between two curves.
+  // The mark's meaning stands on the ground, right of its line.
+  const highest = laws.reduce((one, other) => (weights[one].at(-1) < weights[other].at(-1) ? other : one));
+  const labels = laws.map((law) =>
+    make("span", { class: `ss-curve-name${law === highest ? " ss-over" : ""}`, style: `top: ${y(weights[law].at(-1)).toFixed(1)}%` }),
+  );
   const meaning = make("span", { class: "ss-curve-mark", style: `left: ${((100 * x(mark.at)) / ACROSS).toFixed(1)}%` }, mark.text);
-  const ends = [HIGHEST, LOWEST].map((weight) => make("span", { class: "ss-curve-end", style: `top: ${y(weight)}%` }, `${100 * weight} %`));
+  // Where the curves begin, and 0.
+  const ends = [weights[laws[0]][0], LOWEST].map((weight) =>
+    make("span", { class: "ss-curve-end", style: `top: ${y(weight).toFixed(1)}%` }, weight ? `${(100 * weight).toFixed(1)} %` : "0 %"),
+  );
   const element = make("div", { class: "ss-curves" }, drawing, ...ends, meaning, ...labels);
 
   const show = (index) => {

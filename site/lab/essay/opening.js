@@ -6,7 +6,7 @@ const LENGTH = 5; // times t_0: how long it plays
 const FRAMES = 160;
 const VISIBLE = 0.1; // percentage points: a smaller change is lost in rounding
 const OPENING_LAWS = { true: "the gradient", ideal: "the paper’s law" }; // in the order of their rows
-const ROWS = { true: "Real training: the gradient", ideal: "The simpler rule: the paper’s law" };
+const ROWS = { true: "Training in tiny steps: the gradient", ideal: "The simpler rule: the paper’s law" };
 const WATCHED = "weight of the three “and” together";
 
 /** What the colours, bars and tints mean. */
@@ -43,7 +43,7 @@ function makeOpening(root) {
     return { law, line, elements: [name, line.element] };
   });
   const weights = Object.fromEntries(laws.map((law) => [law, readings[law][0].map(({ attention }) => attention[0])]));
-  const mark = { at: snap, text: `the paper’s snap, ${step(snap)}: from here on, the paper says, attention nearly stops` };
+  const mark = { at: snap, text: `the paper’s snap, ${step(snap)}: from here on, the paper says, attention only creeps` };
   const curves = makeCurves(times, weights, OPENING_LAWS, mark);
   const told = make("p", { class: "ss-lab-words" });
   time.bar.querySelector(".ss-lab-track").prepend(make("span", { class: "ss-curve-title" }, WATCHED), curves.element);

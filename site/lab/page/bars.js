@@ -16,7 +16,7 @@ function makeBars() {
   return {
     list,
     draw({ c }, index, prior, weights, ink, words) {
-      const names = words ?? ["common", ...weights.map((weight, i) => `distinct ${i + 1} (${weight})`)];
+      const names = words ?? ["common", ...weights.map((weight, i) => `distinct ${i + 1}, weight ${weight}`)];
       if (names.join() !== rows.map(({ name }) => name).join()) rebuild(names, words);
       rows.forEach(({ bar, start, number }, i) => {
         bar.style.width = `${100 * c[index][i]}%`;
