@@ -6,7 +6,7 @@ const LENGTH = 5; // times t_0: how long it plays
 const FRAMES = 160;
 const VISIBLE = 0.1; // percentage points: a smaller change is lost in rounding
 const OPENING_LAWS = { true: "the gradient", ideal: "the paper’s law" }; // in the order of their rows
-const ROWS = { true: "Training in tiny steps: the gradient", ideal: "The simpler rule: the paper’s law" };
+const ROWS = { true: "The gradient: training, in tiny steps", ideal: "The paper’s law: what its formulas say" };
 const WATCHED = "weight of the three “and” together";
 
 /** What the colours, bars and tints mean. */
