@@ -6,7 +6,7 @@ const LENGTH = 5; // times t_0: how long it plays
 const FRAMES = 160;
 const VISIBLE = 0.1; // percentage points: a smaller change is lost in rounding
 const OPENING_LAWS = { true: "the gradient", ideal: "the paper’s law" }; // in the order of their rows
-const ROWS = { true: "The gradient: training, in tiny steps", ideal: "The paper’s law: what its formulas say" };
+const ROWS = { true: "What training does, in small steps: the gradient", ideal: "What the paper’s formulas say: its law" };
 const WATCHED = "weight of the three “and” together";
 
 /** What the colours, bars and tints mean. */
