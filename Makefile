@@ -22,12 +22,13 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install book site pdf test style types tests links portable mutants second-engine gpu-check clean
+.PHONY: help install book site pdf symbols test style types tests links portable mutants second-engine gpu-check clean
 
 help:
 	@echo "make book      execute and verify every chapter, then build the site"
 	@echo "make test      lint, check types, run the tests, compare every chapter's outputs with fresh ones"
 	@echo "make pdf       print the site that was built as one PDF, with outline and page numbers"
+	@echo "make symbols   write into each notebook what its symbols mean, in the words of the page Notation"
 	@echo "make portable  build the book and run the tests in other surroundings: processors, cores, languages, clocks, fonts, paths"
 	@echo "make links     try the book's links to other sites"
 	@echo "make mutants   change some modules in small ways, one at a time: does a unit test fail?"
@@ -59,6 +60,10 @@ site: $(INSTALLED)
 # Minutes, in the machine's own Chromium. Folded code isn't printed.
 pdf: $(INSTALLED)
 	nice -n 10 env PYTHONPATH=site $(BIN)/python -m printing _build/scan-and-snap.pdf
+
+# The site chooses a page's symbols in the same way.
+symbols: $(INSTALLED)
+	env PYTHONPATH=site/ext $(BIN)/python -m tools.symbols
 
 # Every part runs even when an earlier one failed; make's exit status tells of any failure.
 test: $(INSTALLED)

@@ -64,8 +64,9 @@ def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
         cell["source"] = _CITED.sub(r"{cite}`\1`", text)
     if texts:
         head, _, rest = texts[0]["source"].partition("\n\n")
-        with_card = _with_card(head, rest, bool(verdict.card))
-        texts[0]["source"] = _with_links(with_card, _tried(verdict) + links)
+        texts[0]["source"] = _with_card(head, rest, bool(verdict.card))
+        printed = next((cell for cell in texts if _quote(cell["source"])), texts[0])
+        printed["source"] = _with_links(printed["source"], _tried(verdict) + links)
         if verdict.card:
             notebook["cells"].append(dict(_END))
     return notebook
@@ -81,8 +82,12 @@ def _with_card(head: str, rest: str, has_card: bool) -> str:
     return "\n\n".join(part for part in (head, sentence, _CARD if has_card else "", rest) if part)
 
 
+def _quote(text: str) -> re.Match[str] | None:
+    return next((q for q in _QUOTE.finditer(text) if ", as printed.**" in q[0]), None)
+
+
 def _with_links(text: str, links: str) -> str:
-    quote = next((q for q in _QUOTE.finditer(text) if ", as printed.**" in q[0]), None)
+    quote = _quote(text)
     return text if quote is None else text[: quote.end()] + links + text[quote.end() :]
 
 

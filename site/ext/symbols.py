@@ -7,18 +7,33 @@ stands in `OWN`, by the page: a formula that shows it, and its meaning there.
 
 The list has the equations of the glossary too (`glossary`), which takes what it shows from the
 list. A table whose head begins with "dynamics" and "definition" says what these equations stand
-for.
+for, and one that begins with "assumption" and "meaning" what the page's assumptions ask.
+`page_symbols` chooses what a page's list has.
 """
 
 import html
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from glossary import NAMED, Entry
+from glossary import Entry
+from page_symbols import (
+    ASSUMPTIONS,
+    DYNAMICS,
+    OWN,
+    SYMBOLS,
+    Explained,
+    assumptions_named,
+    equations_named,
+    explained_by,
+    explanations,
+    own_meanings,
+    row_of_dynamics,
+    used_in,
+)
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from stored_once import place_of
@@ -28,84 +43,61 @@ from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.equations import EQUATIONS_FILE, equation_anchor
 
-OWN = Path("chapters", "symbols.yaml")
 SYMBOL_ROW = "symbol-"
 """The anchors of its rows begin so."""
-HEAD = ["paper", "meaning"]
-"""Tables that say what a symbol means begin so."""
-DYNAMICS = ["dynamics", "definition"]
-"""The table that says what an equation of the glossary stands for begins so."""
 _IN_OUTPUT = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
-_ARGUMENTS = re.compile(r"\([^()]*\)")
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the notation tables: its anchor, a name for screen readers, the symbol as it stands
+    """A row of the notation tables: its anchor, a name for screen readers, the formula that stands
     there, and its meaning.
-
-    ``plain`` is false where the symbol itself has an accent.
     """
 
     anchor: str
     spoken: str
     formula: nodes.math
     meaning: nodes.entry
-    needs_index: bool
-    needs_argument: bool
-    plain: bool = True
 
 
-def meant_by(symbol: Symbol, rows: dict[str, Row]) -> Row | None:
-    """Find the row of a symbol; a Latin letter with an index there, or a set's element, needs the
-    same index.
-    """
-    row = rows.get(symbol.accent + symbol.name) or rows.get(symbol.name)
-    if (
-        row is None
-        or (row.needs_index and not symbol.indexed)
-        or (row.needs_argument and not symbol.applied)
-    ):
-        return None
-    return row
+@dataclass(frozen=True)
+class Notation:
+    """What the notation tables explain, and their rows by their places."""
+
+    known: dict[str, Explained]
+    rows: dict[int, Row]
+    assumptions: dict[str, nodes.row]
 
 
-def notation_rows(doctree: nodes.document) -> dict[str, Row]:
-    """Map symbols to the notation tables' rows that explain them; each row with one gets an
-    anchor.
-    """
-    found: dict[str, Row] = {}
-    rest: list[tuple[Symbol, nodes.row, nodes.math]] = []
+def anchor_of(symbol: Symbol) -> str:
+    """Name the row of a symbol."""
+    spelled = symbol.name.replace("'", "-prime").replace("*", "star")
+    return SYMBOL_ROW + re.sub(r"[^A-Za-z0-9]+", "-", symbol.accent + spelled).strip("-")
 
-    def add(symbol: Symbol, row: nodes.row, formula: nodes.math) -> None:
-        if symbol.accent + symbol.name in found:
-            return
-        if not row["ids"]:
-            spelled = symbol.name.replace("'", "-prime").replace("*", "star")
-            row["ids"].append(
-                SYMBOL_ROW + re.sub(r"[^A-Za-z0-9]+", "-", symbol.accent + spelled).strip("-")
-            )
-        needs_index = symbol.indexed and not symbol.name.startswith("\\")
-        found[symbol.accent + symbol.name] = Row(
+
+def read_notation(doctree: nodes.document) -> Notation:
+    """Read the tables of notation; each row that explains a symbol gets an anchor."""
+    tables = list(rows_under(SYMBOLS, doctree))
+    formulas = [list(row[0].findall(nodes.math)) for row in tables]
+    known = explained_by([[formula.astext() for formula in row] for row in formulas])
+    rows: dict[int, Row] = {}
+    for entry in known.values():
+        if entry.row in rows:
+            continue
+        row = tables[entry.row]
+        row["ids"].append(anchor_of(entry.symbol))
+        rows[entry.row] = Row(
             row["ids"][0],
-            f"{symbol.accent} {symbol.words}".strip(),
-            formula.deepcopy(),
+            f"{entry.symbol.accent} {entry.symbol.words}".strip(),
+            formulas[entry.row][entry.formula].deepcopy(),
             row[1].deepcopy(),
-            needs_index,
-            "\\lvert" in formula.astext(),
-            not symbol.accent,
         )
-
-    for row in rows_under(HEAD, doctree):
-        for formula in row[0].findall(nodes.math):
-            own = symbols(_ARGUMENTS.sub("", formula.astext().partition("=")[0]))
-            if len(own) == 1:
-                add(own[0], row, formula)
-            else:
-                rest += [(symbol, row, formula) for symbol in own]
-    for symbol, row, formula in rest:  # letters that stand beside others only
-        add(symbol, row, formula)
-    return found
+    assumptions = {}
+    for row in rows_under(ASSUMPTIONS, doctree):
+        name = row[0].astext()
+        row["ids"].append(nodes.make_id(name))
+        assumptions[name] = row
+    return Notation(known, rows, assumptions)
 
 
 def rows_under(head: list[str], doctree: nodes.document) -> Iterator[nodes.row]:
@@ -116,27 +108,25 @@ def rows_under(head: list[str], doctree: nodes.document) -> Iterator[nodes.row]:
 
 
 def dynamics_of(doctree: nodes.document, numbers: Collection[int]) -> dict[int, nodes.row]:
-    """Find each glossary equation's row: the first that is named for it, or else whose definition
-    names it.
-    """
+    """Find each glossary equation's row."""
     rows = list(rows_under(DYNAMICS, doctree))
+    words = [[cell.astext() for cell in row] for row in rows]
     found = {}
     for number in numbers:
-        named = (row for cell in (0, 1) for row in rows if f"({number})" in row[cell].astext())
-        row = next(named, None)
-        if row is None:
+        place = row_of_dynamics(words, number)
+        if place is None:
             rule = f"no row of a table that begins with {' and '.join(DYNAMICS)} names it"
             raise BadInput(
                 f"glossary_equations: {number}", rule, "add the row, or remove the number"
             )
-        found[number] = row
+        found[number] = rows[place]
     return found
 
 
 def note_rows(app: Sphinx, doctree: nodes.document) -> None:
     if app.env.docname == place_of("notation", Path(app.srcdir)):
         numbers = app.config.glossary_equations
-        app.env.notation_rows = notation_rows(doctree)  # type: ignore[attr-defined]
+        app.env.notation = read_notation(doctree)  # type: ignore[attr-defined]
         app.env.dynamics = dynamics_of(doctree, numbers)  # type: ignore[attr-defined]
 
 
@@ -152,24 +142,6 @@ def formulas_of(doctree: nodes.document) -> list[str]:
         if "html" in node["format"]
     )
     return tex + [a or b for output in outputs for a, b in _IN_OUTPUT.findall(output)]
-
-
-def own_meanings(
-    formulas: Mapping[str, str], used: Collection[Symbol]
-) -> dict[str, tuple[str, str]]:
-    """Map a letter to the formula that shows it and to its meaning on a page.
-
-    Raises
-    ------
-    ValueError
-        If a formula shows none of the symbols that the page uses.
-    """
-    found = {symbols(tex)[0].name: (tex, meaning) for tex, meaning in formulas.items()}
-    if unused := [
-        tex for name, (tex, _) in found.items() if name not in {symbol.name for symbol in used}
-    ]:
-        raise ValueError(f"the page doesn't use {', '.join(unused)}")
-    return found
 
 
 def in_words(meaning: str) -> nodes.paragraph:
@@ -195,29 +167,19 @@ def read_own(app: Sphinx) -> None:
 def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
     env: Any = app.env
     notation = place_of("notation", Path(app.srcdir))
-    known: dict[str, Row] = getattr(env, "notation_rows", {})
-    # A dictionary keeps the page's order, so that each build lists the same symbols in the same
-    # way.
-    shown = dict.fromkeys(symbol for tex in formulas_of(doctree) for symbol in symbols(tex))
+    table: Notation = getattr(env, "notation", None) or Notation({}, {}, {})
+    text = doctree.astext()
+    named = equations_named(text, {*app.config.glossary_equations} & {*env.formulas})
+    assumed = assumptions_named(text, table.assumptions)
+    used = used_in([*formulas_of(doctree), *(env.formulas[number] for number in named)])
     try:
-        own = own_meanings(env.own_symbols.get(Path(document).name, {}), shown)
+        own = own_meanings(env.own_symbols.get(Path(document).name, {}), used)
     except ValueError as fault:
         logging.getLogger(__name__).warning("%s: %s", OWN, fault, location=document)
         own = {}
-    # A letter and the same letter with an accent are two symbols, with a row each.
-    explained = {
-        symbol: row
-        for symbol in shown
-        if symbol.name not in own and (row := meant_by(symbol, known))
-    }
-    used = {row.anchor for row in explained.values()}
-    rows: dict[str, Row] = {}
-    for row in known.values():  # a row of two symbols is shown by its first
-        if row.anchor in used:
-            rows.setdefault(row.anchor, row)
-    numbers = {int(match["number"]) for match in NAMED.finditer(doctree.astext())}
-    named = sorted(numbers & set(app.config.glossary_equations) & set(env.formulas))
-    if document == notation or not (rows or own or named):
+    explained = explanations(used, table.known, own)
+    rows = sorted({entry.row for entry in explained.values()})
+    if document == notation or not (rows or own or named or assumed):
         return
     relative = app.builder.get_relative_uri
     letters = app.config.glossary_letters
@@ -243,22 +205,28 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
             link(address, nodes.Text(f"({number})")),
             *meaning_of(env.dynamics[number], env.formulas[number]),
         )
-    for row in rows.values():
+    for name in assumed:
+        told = table.assumptions[name]
+        address = f"{relative(document, notation)}#{told['ids'][0]}"
+        add(f"term-{told['ids'][0]}", link(address, nodes.Text(name)), *told[1].deepcopy().children)
+    for place in rows:
+        row = table.rows[place]
         address = f"{relative(document, notation)}#{row.anchor}"
         anchor = f"term-{row.anchor.removeprefix(SYMBOL_ROW)}"
         names = [
             symbol.name
-            for symbol, other in explained.items()
-            if other.anchor == row.anchor and other.plain
+            for symbol, entry in explained.items()
+            # A letter whose row has an accent isn't the letter alone.
+            if entry.row == place and not entry.symbol.accent
         ]
         entries |= {
-            name: Entry(anchor, address, row.spoken, row.needs_index)
+            name: Entry(anchor, address, row.spoken, table.known[name].needs_index)
             for name in names
             if letters is None or name in letters
         }
         # A formula alone gives a link no name.
-        name = nodes.inline("", row.spoken, classes=["visually-hidden"])
-        add(anchor, link(address, row.formula.deepcopy(), name), *row.meaning.deepcopy().children)
+        heard = nodes.inline("", row.spoken, classes=["visually-hidden"])
+        add(anchor, link(address, row.formula.deepcopy(), heard), *row.meaning.deepcopy().children)
     for at, (letter, (tex, meaning)) in enumerate(own.items()):
         symbol = symbols(tex)[0]
         if letters is None or letter in letters:

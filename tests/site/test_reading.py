@@ -11,8 +11,9 @@ import pytest
 from docutils import nodes
 from docutils.core import publish_doctree
 from myst_parser.parsers.docutils_ import Parser
+from page_symbols import OWN, meant_by, own_meanings
 from playwright.sync_api import Page
-from symbols import OWN, SYMBOL_ROW, formulas_of, in_words, meant_by, notation_rows, own_meanings, read_own
+from symbols import SYMBOL_ROW, formulas_of, in_words, read_notation, read_own
 from tex_symbols import symbols
 
 from tests.refusing import refuses
@@ -229,5 +230,6 @@ def doctree() -> nodes.document:
     ],
 )
 def test_a_symbol_has_the_meaning_of_its_row(tex: str, meaning: str | None, doctree: nodes.document) -> None:
-    row = meant_by(symbols(tex)[0], notation_rows(doctree))
-    assert (row and row.meaning.astext()) == meaning
+    notation = read_notation(doctree)
+    entry = meant_by(symbols(tex)[0], notation.known)
+    assert (entry and notation.rows[entry.row].meaning.astext()) == meaning
