@@ -45,7 +45,8 @@ SHOWN = 10
 def run(options: argparse.Namespace) -> int:
     """Predict what SGD does to a class system from zero weights, by our law."""
     from scansnap_core.data.sequences import SequenceClasses
-    from scansnap_core.theory.law.answer import ANSWERED, answer
+    from scansnap_core.theory.law.answer import answer
+    from scansnap_core.theory.law.answer_numbers import ANSWERED
     from scansnap_core.theory.law.expected_error import PredictionOutOfRange
     from scansnap_core.theory.law.predicting import predict
     from scansnap_core.theory.solving import IntegrationFailed

@@ -22,7 +22,15 @@ from sphinx.util.docutils import SphinxDirective
 
 from scansnap_core.theory.formulas import K, M, rho
 from scansnap_core.theory.functions import stable_form
-from scansnap_core.theory.law import answer, closed, expected_error, phases, sentences, trials
+from scansnap_core.theory.law import (
+    answer,
+    answer_numbers,
+    closed,
+    expected_error,
+    phases,
+    sentences,
+    trials,
+)
 
 WIDGETS = {
     "calculator": (
@@ -53,7 +61,7 @@ WIDGETS = {
 ESSAY = ("sentence", "plane", "pair", "spring")
 BY_ESSAY = ("opening", *ESSAY)
 """The widgets that the essay's script fills."""
-LIMITS = {name: getattr(answer, name) for name in ("HORIZON", "END", "GRID", "POINTS")}
+LIMITS = {name: getattr(answer_numbers, name) for name in ("HORIZON", "END", "GRID", "POINTS")}
 TIES = {name: getattr(trials, name) for name in ("TIED", "ALIKE")}
 WORDS = {name: getattr(answer, name) for name in ("MOST_NAMED", "GROUPS", "COUNTS")}
 TABLES = {name: getattr(expected_error, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}

@@ -18,7 +18,8 @@ from playwright.sync_api import Page
 
 from scansnap_core import PredictionOutOfRange, SequenceClasses, predict, with_overlap
 from scansnap_core.theory.law import memory
-from scansnap_core.theory.law.answer import counted, named, numbers_and_tokens, written
+from scansnap_core.theory.law.answer import counted, named, written
+from scansnap_core.theory.law.answer_numbers import numbers_and_tokens
 from scansnap_core.theory.law.expected_error import LIKELY
 from scansnap_core.theory.law.phases import tilt, turning_length
 from tests.site.book import ROOT

@@ -12,7 +12,8 @@ from scansnap_core import SequenceClasses, with_overlap
 from scansnap_core.rules import RATE, SEQ_LEN
 from scansnap_core.theory import clocks
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
-from scansnap_core.theory.law.answer import answer, numbers
+from scansnap_core.theory.law.answer import answer
+from scansnap_core.theory.law.answer_numbers import numbers
 from scansnap_core.theory.law.phases import tilt, turning_length
 from scansnap_core.theory.law.sentences import SENTENCES
 from scansnap_core.theory.solving import solve

@@ -12,9 +12,6 @@ momentum's clock, mu/(1 - mu)².
 Where m is short against the time in which g changes, the motion shrinks to the modified equation
 θ' = eta g - m D(eta g) eta g; with mu = 0, so m = 1/2, that is plain SGD's.
 
-Adam has a flow of its own, :class:`AdamFlow`, and a law for its first updates alone,
-:func:`first_signs`.
-
 Clock: t in steps of batch size 1 without momentum; s updates with momentum take t = s/(1 - mu).
 """
 
@@ -30,10 +27,8 @@ from scipy.optimize import elementwise
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.sequences import Floats, SequenceClasses
-from scansnap_core.engine.names import ADAM_BETAS, ADAM_EPS
 from scansnap_core.engine.settings import checked_momentum
-from scansnap_core.rules import Rule, checked_numbers, is_real, takes
-from scansnap_core.theory.decoder import Expectation
+from scansnap_core.rules import checked_numbers
 from scansnap_core.theory.flows import Flow, TrueFlow
 from scansnap_core.theory.formulas import mu
 from scansnap_core.theory.functions import function_of
@@ -52,15 +47,6 @@ ONE_BY_ONE = 8
 """The number of first updates that are made one by one; after them a sum is near an integral."""
 HEAVIEST = 1e12
 """:func:`plateau` still has ten digits at this mass."""
-BETAS = Rule(
-    lambda pair: (
-        isinstance(pair, tuple | list)
-        and len(pair) == 2
-        and all(is_real(x) and 0 < x < 1 for x in pair)
-    ),
-    "two numbers between 0 and 1",
-    "pass e.g. (0.9, 0.999)",
-)
 mass_of = function_of(mass, (mu,))
 _share_of = function_of(share, (mu,))
 
@@ -79,6 +65,7 @@ class InertialFlow(Flow):
     def __init__(
         self, classes: SequenceClasses, lr_y: float, lr_z: float, *, momentum: float
     ) -> None:
+        """Lay out the state: each part of the true flow's, then its velocity."""
         self.momentum = checked_momentum(momentum, "momentum")
         self.mass = float(mass_of(self.momentum))
         self._true = TrueFlow(classes, lr_y, lr_z)
@@ -202,6 +189,7 @@ class InertialLaw(Generic[S]):
     """
 
     def __init__(self, law: Motion[S], momentum: float, pace: float) -> None:
+        """Compute the tau of one update, and the share of a force that acts later."""
         self.law = law
         self.momentum = checked_momentum(momentum, "momentum")
         self.pace = pace
@@ -211,7 +199,12 @@ class InertialLaw(Generic[S]):
         self._lagging = float(special.entr(momentum) / (1 - momentum))
 
     def path(self, taus: Floats) -> Iterator[S]:
-        """Yield the states at ascending taus > 0."""
+        """Yield the states at ascending taus = eta_Y t/K above 0, one for each.
+
+        Up to ONE_BY_ONE updates they lie on lines between the updates' states; from there on the
+        motion is integrated, in ln tau. Rates so large that an update isn't finite raise
+        IntegrationFailed.
+        """
         law = self.law
         begin = ONE_BY_ONE * self.update
         mu = self.momentum
@@ -330,65 +323,3 @@ def plateau(mass: ArrayLike, vocab_size: ArrayLike) -> Floats:
         missing, (goal, goal + 2 * np.sqrt(2 * m * goal) + 2 * goal), args=(m, goal)
     )
     return np.asarray(found.x)
-
-
-def first_signs(classes: SequenceClasses) -> Floats:
-    """Compute where Adam's first updates move z at T = infinity, shape (Q, L).
-
-    It is 1 for up, -1 for down and 0 for a token that doesn't move; all others move at one speed.
-
-    As the rates go to 0, Adam's first updates move each entry of Y by one size, with the sign of
-    its gradient at Y = Z = 0. So Y is a multiple of that matrix of signs, and z moves with the sign
-    of its own gradient under this Y, by Eqn 4.
-    """
-    expectation = Expectation(classes)
-    compact = classes.compact
-    f = expectation.f(np.zeros((len(compact.queries), len(compact.tokens))))
-    start = expectation.forward(f, np.zeros((f.shape[1], len(classes.outputs))))
-    return np.sign(
-        expectation.of_Z(start._replace(g=start.error @ np.sign(expectation.of_Y(start)).T))
-    )
-
-
-class AdamFlow(Flow):
-    """θ' = eta m/(sqrt(v) + eps) of the true gradient at T = infinity, with both biases corrected.
-
-    m and v are the running means of the gradient and of its square over -1/ln(beta) updates, for
-    Adam's betas in (0, 1). The state packs Y and Z, then their m, then their v; the rates are those
-    of the updates.
-    """
-
-    name = "Adam's flow"
-
-    @takes(betas=BETAS)
-    def __init__(
-        self,
-        classes: SequenceClasses,
-        lr_y: float,
-        lr_z: float,
-        *,
-        betas: tuple[float, float] = ADAM_BETAS,
-    ) -> None:
-        self._true = TrueFlow(classes, 1.0, 1.0)
-        memories = tuple(f"{kind}_{name}" for kind in ("mean", "square") for name in "YZ")
-        super().__init__(classes, lr_y, lr_z, ("Y", "Z", *memories), self._true.class_weight)
-        # The updates over which the two running means go, and each entry's eta. The true flow's
-        # rates are 1, so that its derivative is the gradient itself; the part B of its state has no
-        # influence on that and stays 0.
-        self._lengths = [-1 / np.log(beta) for beta in betas]
-        self._rates = np.repeat([lr_y, lr_z], [int(np.prod(self.shapes[name])) for name in "YZ"])
-        self._b = np.zeros(classes.num_classes)
-
-    def rhs(self, t: float, state: Floats) -> Floats:
-        """Compute d(state)/dt of a packed state, t in updates."""
-        place, mean, square = np.split(state, 3)
-        g = self._true.rhs(t, np.concatenate([place, self._b]))[: len(place)]
-        # At t = 0 both running means are 0; their quotient goes to the gradient's sign. Later each
-        # is divided by the share of its weights that has been used, 1 - e^(-t/length).
-        first, second = self._lengths
-        if t == 0:
-            ahead = np.sign(g)
-        else:
-            root = np.sqrt(np.maximum(square, 0) / -np.expm1(-t / second))
-            ahead = mean / -np.expm1(-t / first) / (root + ADAM_EPS)
-        return np.concatenate([self._rates * ahead, (g - mean) / first, (g**2 - square) / second])

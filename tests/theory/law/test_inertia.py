@@ -13,7 +13,7 @@ import torch
 
 import scansnap_core as ss
 from scansnap_core.engine.settings import BETWEEN_0_AND_1
-from scansnap_core.theory.law import Law, inertia, many_classes, memory, trials, types_of
+from scansnap_core.theory.law import Law, adam, inertia, many_classes, memory, trials, types_of
 from scansnap_core.theory.solving import IntegrationFailed
 from tests.refusing import refuses
 
@@ -159,7 +159,7 @@ def adam_apart(rate: float, betas: tuple[float, float], lr_z: float) -> float:
     made = partial(torch.optim.Adam, betas=betas)
     recipe: dict[str, Any] = {"lr_y": rate, "lr_z": lr_z * rate, "steps": steps, "record": [steps], "batch_size": None}
     Z = ss.train(SMALL, optimizer=made, seq_len=math.inf, **recipe).Z.values.ravel()
-    flow = inertia.AdamFlow(SMALL, rate, lr_z * rate, betas=betas)
+    flow = adam.AdamFlow(SMALL, rate, lr_z * rate, betas=betas)
     return float(np.abs(ss.solve(flow, [steps], method="RK45", rtol=1e-5, atol=1e-9).Z.values.ravel() - Z).max())
 
 
@@ -192,7 +192,7 @@ NO_MEMORY: tuple[Any, ...] = ((0.0, 0.9), (0.9, 1.0), ("0.9", 0.9))
             for mu in NO_MOMENTUM
         ),
         *(
-            (partial(inertia.AdamFlow, SMALL, 0.1, 0.1, betas=betas), f"betas = {betas!r}", inertia.BETAS.says)
+            (partial(adam.AdamFlow, SMALL, 0.1, 0.1, betas=betas), f"betas = {betas!r}", adam.BETAS.says)
             for betas in NO_MEMORY
         ),
     ],
