@@ -12,12 +12,9 @@ from scansnap_core.extras import needs
 with needs("proofs"):
     from scansnap_core.theory.certify.balls import at, enclose
     from scansnap_core.theory.certify.boxes import positive, positive_from_zero
+    from scansnap_core.theory.certify.decision import decide
     from scansnap_core.theory.certify.overlaps import as_pair, vanishes
-    from scansnap_core.theory.certify.polynomials import (
-        decide,
-        nonnegative_between,
-        positive_on_ray,
-    )
+    from scansnap_core.theory.certify.polynomials import nonnegative_between, positive_on_ray
 
 __all__ = [
     "as_pair",

@@ -59,11 +59,11 @@ def _pair(matrix: Any) -> tuple[sp.Expr, sp.Expr]:
             return sp.Add(*first), sp.Add(*second)
         case sp.MatMul():
             factors = [
-                _pair(part) if part.is_Matrix else (_scalar(part), sp.S.Zero)
+                _pair(part) if part.is_Matrix else (_checked_scalar(part), sp.S.Zero)
                 for part in matrix.args
             ]
         case sp.MatPow():
-            factors = [_pair(matrix.base)] * _natural(matrix.exp)
+            factors = [_pair(matrix.base)] * _checked_natural(matrix.exp)
         case _:
             rule = "matrices here are sums and products of I and J of size K"
             raise BadInput(f"{matrix}", rule, "use Identity(K) and OneMatrix(K, K)")
@@ -73,13 +73,13 @@ def _pair(matrix: Any) -> tuple[sp.Expr, sp.Expr]:
     return a, b
 
 
-def _scalar(scalar: sp.Expr) -> sp.Expr:
+def _checked_scalar(scalar: sp.Expr) -> sp.Expr:
     """Return a scalar if it is a term of the language of claims; else `read` refuses it."""
     read(scalar, sorted(scalar.free_symbols, key=str))
     return scalar
 
 
-def _natural(power: sp.Expr) -> int:
+def _checked_natural(power: sp.Expr) -> int:
     if not (power.is_Integer and power >= 0):
         rule = "these are polynomials, so that powers are natural numbers"
         raise BadInput(f"power {power}", rule, "multiply the inverse away first")
@@ -147,7 +147,7 @@ def _terms(part: Any) -> list[tuple[tuple[sp.Symbol, ...], sp.Rational]]:
         case sp.Add():
             return [term for each in part.args for term in _terms(each)]
         case sp.Mul() | sp.Pow():
-            factors = part.args if part.is_Mul else [part.base] * _natural(part.exp)
+            factors = part.args if part.is_Mul else [part.base] * _checked_natural(part.exp)
             chosen = product(*map(_terms, factors))
             return [
                 (sum((letters for letters, _ in one), ()), sp.prod(number for _, number in one))

@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scansnap_core.theory.certify.boxes import positive
+from scansnap_core.theory.certify.decision import decide
 from scansnap_core.theory.certify.overlaps import ONES, E_prime_word, E_word, as_pair, vanishes
-from scansnap_core.theory.certify.polynomials import decide, nonnegative_between, positive_on_ray
+from scansnap_core.theory.certify.polynomials import nonnegative_between, positive_on_ray
 from scansnap_core.theory.formulas import E_prime_equal, K, rho
 
 x, y, u, v = sp.symbols("x y u v", real=True)

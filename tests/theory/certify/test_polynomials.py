@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scansnap_core import BadInput
-from scansnap_core.theory.certify import polynomials
-from scansnap_core.theory.certify.polynomials import decide, nonnegative_between, positive_on_ray
+from scansnap_core.theory.certify import decision, polynomials
+from scansnap_core.theory.certify.decision import decide
+from scansnap_core.theory.certify.polynomials import nonnegative_between, positive_on_ray
 from tests.refusing import refuses
 
 u, v = sp.symbols("u v", positive=True)
@@ -121,7 +122,7 @@ def test_a_counterexample_is_a_point() -> None:
 
 
 def test_what_z3_gives_up_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polynomials, "EFFORT", 1)
+    monkeypatch.setattr(decision, "EFFORT", 1)
     letters = sp.symbols("a:7", positive=True)
     found = decide((sum(letters) / 7) ** 7 >= sp.prod(letters))
     assert found.gap.startswith("z3 gave up: ")
