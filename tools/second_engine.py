@@ -33,7 +33,7 @@ from mpmath import iv
 
 from scansnap_core.book.faults import code_of
 from scansnap_core.book.notebooks import code_cells, read_notebook
-from scansnap_core.ledger.registry import chapter_paths
+from scansnap_core.ledger.contents import chapter_paths
 from scansnap_core.theory import certify
 from scansnap_core.theory.certify.language import OPERATORS, RELATIONS, Term, read, read_claim
 

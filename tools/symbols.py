@@ -35,7 +35,8 @@ from page_symbols import (
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.equations import EQUATIONS_FILE
-from scansnap_core.ledger.registry import chapter_paths, read_json
+from scansnap_core.ledger.contents import chapter_paths
+from scansnap_core.ledger.registry import read_json
 
 ROOT = Path(__file__).parents[1]
 NOTATION = Path("chapters", "notation.ipynb")

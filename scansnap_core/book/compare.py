@@ -125,7 +125,9 @@ def _size(picture: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
 
 
 def _excerpts(stored: Any, fresh: Any) -> str:
-    """Quote both texts from shortly before the first character that differs."""
+    """Quote two texts, or values as JSON, from shortly before the first character that differs, so
+    that a message shows what changed.
+    """
 
     def text_of(value: Any) -> str:
         """Return a text as it is, and anything else as JSON."""

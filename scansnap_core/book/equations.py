@@ -18,7 +18,8 @@ from typing import Any
 from scansnap_core import files
 from scansnap_core.bad_input import BadInput
 from scansnap_core.book.errata import Erratum, Place, read_errata
-from scansnap_core.book.notebooks import Stored, read_stored, texts
+from scansnap_core.book.notebooks import Stored, read_stored
+from scansnap_core.book.prose import texts
 from scansnap_core.files import COUNT, LIST, MAPPING, TEXT, Entry, list_of
 from scansnap_core.ledger.display import anchor_of, render
 from scansnap_core.ledger.entries import PROVED, Finding, Refutation

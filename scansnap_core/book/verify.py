@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from scansnap_core.bad_input import BadInput
-from scansnap_core.book import faults, notebooks
+from scansnap_core.book import faults, notebooks, prose
 from scansnap_core.book.claims_in_words import claims_in_words
 from scansnap_core.book.compare import differences
 from scansnap_core.book.equations import EQUATIONS_FILE, formula_faults
@@ -18,15 +18,10 @@ from scansnap_core.book.execute import Execution, execute_all, other_environment
 from scansnap_core.book.notebooks import code_cells
 from scansnap_core.ledger.checks import check_file
 from scansnap_core.ledger.claims import read_claims
+from scansnap_core.ledger.contents import chapter_paths, read_contents
 from scansnap_core.ledger.entries import WITNESSES
 from scansnap_core.ledger.papers import TABLE_OF_CONTENTS, papers_of
-from scansnap_core.ledger.registry import (
-    chapter_paths,
-    check_id,
-    page_faults,
-    read_contents,
-    read_page,
-)
+from scansnap_core.ledger.registry import check_id, page_faults, read_page
 from scansnap_core.ledger.values import NoEvidence
 from scansnap_core.ledger.verdicts import Verdict
 
@@ -147,8 +142,8 @@ def verify(
                 report.failures += faults.naming_faults(stored[path], pages[path])
     with _kept_to(failures):
         if rewrite:
-            notebooks.write_numbers(book)
-        failures += notebooks.number_faults(book)
+            prose.write_numbers(book)
+        failures += prose.number_faults(book)
     failures += _review_faults(book)
     return list(reports.values()), failures
 
@@ -210,11 +205,13 @@ def _judge(
     else:
         found += _verdict_faults(report, notebooks.verdicts_in(execution.notebook))
         found += faults.card_faults(execution.notebook, report.verdict) if report.verdict else []
+    # What two executions give differently depends on hash seed, time zone or language.
     if again is not None:
         report.seconds += again.seconds
         unlike = [again.failure] if again.failure else _changes(execution.notebook, again.notebook)
         found += [f"executed again, {line}" for line in unlike]
     if rewrite and not found:
+        # Outputs are fresh, so only faults of the source and of what it shows are left to be found.
         report.failures += faults.source_faults(stored)
         report.failures += faults.picture_faults(execution.notebook) + faults.hidden_claims(
             execution.notebook

@@ -14,6 +14,7 @@ from scansnap_core.bad_input import BadInput
 from scansnap_core.digits import in_prose
 from scansnap_core.ledger.cards import card_of, smaller_runs
 from scansnap_core.ledger.claims import Claim, Claims, read_claims
+from scansnap_core.ledger.contents import reading_link
 from scansnap_core.ledger.display import (
     show_check,
     show_conclusion,
@@ -32,7 +33,7 @@ from scansnap_core.ledger.entries import (
     Sampled,
 )
 from scansnap_core.ledger.proofs import ProofWitness, formula_tried
-from scansnap_core.ledger.registry import WITHOUT_CARD, Page, notebook_of, page, reading_link
+from scansnap_core.ledger.registry import WITHOUT_CARD, Page, notebook_of, page
 from scansnap_core.ledger.values import NoEvidence, holds, is_infinite, requirement, scalar, written
 from scansnap_core.ledger.verdicts import Conclusion
 from scansnap_core.rules import Rule, one_of
@@ -76,6 +77,9 @@ class Chapter:
     """
 
     def __init__(self, page_id: str) -> None:
+        """Find the page and its file of claims by the notebook's name, and begin with an empty
+        ledger.
+        """
         self.page = page(page_id)
         self.claims = read_claims(notebook_of(page_id).with_suffix(".yaml"))
         self._witnesses = {name: Witness(self, name) for name in WITNESSES}
@@ -112,7 +116,7 @@ class Chapter:
             can't be quoted, or the chapter is concluded.
         """
         given = {**(numbers or {}), **more}
-        self._require_open("numbers")
+        self._check_open("numbers")
         for name, text in given.items():
             _PROSE(name, text)
             if {*':"<>'} & {*name}:
@@ -141,7 +145,7 @@ class Chapter:
             If the chapter was concluded before, or the card is missing, malformed or names what
             isn't in the file.
         """
-        self._require_open("conclude")
+        self._check_open("conclude")
         if left := [claim_id for claim_id in self.claims.claims if claim_id not in self._entries]:
             raise NoEvidence(
                 f"{self.claims.path.name} claims what the notebook doesn't compute: "
@@ -155,7 +159,7 @@ class Chapter:
         """Return a claim of the chapter's file for a witness that is about to make it, as a check,
         a refutation or a proof; raise BadInput if it was made before, or the file has none such.
         """
-        self._require_open(f"claim {claim_id!r}")
+        self._check_open(f"claim {claim_id!r}")
         if claim_id in self._entries:
             raise BadInput(
                 f"claim {claim_id!r}",
@@ -170,7 +174,7 @@ class Chapter:
             show_reading(entry, reading_link(self.claims.path))
         self._entries[entry.id] = entry
 
-    def _require_open(self, what: str) -> None:
+    def _check_open(self, what: str) -> None:
         """Raise BadInput that names what was asked for if the chapter is concluded."""
         if self._concluded:
             raise BadInput(

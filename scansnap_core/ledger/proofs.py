@@ -177,8 +177,8 @@ class ProofWitness:
         }:
             rule = "claim and control assume the same of it"
             raise BadInput(f"{claim_id}: the letter {min(other)}", rule, "use one symbol for both")
-        found = _certificate(procedure(claim), place)
-        refused = _certificate(procedure(control), place)
+        found = _checked_certificate(procedure(claim), place)
+        refused = _checked_certificate(procedure(control), place)
         if not found:
             raise NotProved(f"{place}: {found.how}; it fails at {found.gap}")
         if refused:
@@ -257,7 +257,7 @@ def formula_tried(given: Any) -> str:
     return formula_of(given)
 
 
-def _certificate(found: Any, place: str) -> Certificate:
+def _checked_certificate(found: Any, place: str) -> Certificate:
     """Return what a procedure returned if it is a certificate, or raise BadInput."""
     if not isinstance(found, Certificate) or found.kind not in KINDS:
         rule = "a procedure of proof returns a certificate of a known kind"

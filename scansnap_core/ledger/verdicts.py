@@ -59,6 +59,9 @@ class Conclusion:
     def verdict(self) -> str:
         """Return the verdict: only what was refuted of the page's own claim, or of its scope,
         decides.
+
+        A figure is reproduced or differs; one of smaller runs is reproduced in part. A statement
+        holds, or holds under a condition where each refutation names one; else it fails.
         """
         decisive = [refutation for refutation in self.refutations if refutation.judges in DECISIVE]
         if self.page.kind == "figure" and self.smaller:
@@ -162,7 +165,9 @@ class Verdict:
         return [entry for entry in entries if entry.formula]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the verdict as it stands in a notebook's output."""
+        """Return the verdict as it stands in a notebook's output; lists that are empty, but those
+        of checks and refutations, are left out.
+        """
         lists = {key: [_written(entry) for entry in getattr(self, key)] for key in _LISTS}
         return {
             "id": self.id,

@@ -16,7 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 
 from scansnap_core.book.errata import read_errata
-from scansnap_core.ledger.registry import document_of
+from scansnap_core.ledger.contents import document_of
 
 FILE = "previews.js"
 _FORMULA = re.compile(r"\$+(.*?)\$+", re.DOTALL)

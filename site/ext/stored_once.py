@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 from scansnap_core.book.citation import Citation, key_of, read_citation
 from scansnap_core.book.errata import Erratum, errata_of
 from scansnap_core.book.notebooks import Stored, read_stored
-from scansnap_core.ledger.registry import document_of
+from scansnap_core.ledger.contents import document_of
 
 
 @cache

@@ -18,8 +18,9 @@ from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.book.open_points import sampled_html
 from scansnap_core.ledger import Page, page, read_pages
 from scansnap_core.ledger.cards import SCALE, SILENCE
+from scansnap_core.ledger.contents import chapter_paths
 from scansnap_core.ledger.entries import Check, Refutation, Row
-from scansnap_core.ledger.registry import chapter_paths, read_json
+from scansnap_core.ledger.registry import read_json
 from scansnap_core.ledger.verdicts import VERDICT_MIME, Conclusion, Verdict
 from tests.book.books import PAPERS, write_notebook
 from tests.refusing import refuses

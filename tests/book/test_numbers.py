@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scansnap_core.book.notebooks import number_faults, write_numbers
+from scansnap_core.book.prose import number_faults, write_numbers
 from scansnap_core.cli import main
 from tests.book.books import CHAPTER, spoil
 from tests.book.conftest import Run

@@ -21,11 +21,13 @@ from repository import use_own_repository
 from scansnap_core.book.citation import read_citation
 from scansnap_core.book.equations import formula_faults
 from scansnap_core.book.faults import card_faults, naming_faults, stored_faults
-from scansnap_core.book.notebooks import Prose, contents, number_faults, read_notebook, verdicts_in
+from scansnap_core.book.notebooks import contents, read_notebook, verdicts_in
+from scansnap_core.book.prose import Prose, number_faults
 from scansnap_core.ledger import read_claims, read_pages
+from scansnap_core.ledger.contents import chapter_paths
 from scansnap_core.ledger.display import rich
 from scansnap_core.ledger.entries import Check, Proof
-from scansnap_core.ledger.registry import WITHOUT_CARD, chapter_paths, notebook_of
+from scansnap_core.ledger.registry import WITHOUT_CARD, notebook_of
 from tests.site.book import PDF, ROOT, documents
 
 CHAPTERS = ROOT / "chapters"
