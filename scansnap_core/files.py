@@ -365,6 +365,7 @@ class Entry:
         required: Collection[str] = (),
         example: str = MAPPING.remedy,
     ) -> None:
+        """Keep the mapping, or raise BadInput if it is none, or has a key too many or too few."""
         self.place = place
         self.values = {} if value is None else value
         replace(MAPPING, remedy=example)(place, self.values)

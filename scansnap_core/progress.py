@@ -57,6 +57,7 @@ class Lines:
     def __init__(
         self, things: Iterable[Any] | None, unit: str, total: int | None, initial: int
     ) -> None:
+        """Begin to count and to measure time; the thread starts with the ``with`` statement."""
         self.n = initial
         self._initial = initial
         self._things = () if things is None else things

@@ -79,6 +79,9 @@ class NewFile:
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
+        """Raise BadInput unless the file can be written, and note the command and the class file's
+        checksum.
+        """
         with needs("sweeps"):
             import_module("h5netcdf")
         with _as_option("--out"):

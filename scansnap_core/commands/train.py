@@ -137,7 +137,9 @@ def sweep(options: argparse.Namespace) -> int:
 
 
 def _seeds(text: str) -> list[int]:
-    """Read "0,1,2" or "0-9" or both."""
+    """Read the option's text, such as "0,1,2" or "0-9" or both, as a list of seeds; BadInput if it
+    is none, or a list too long.
+    """
     seeds: list[int] = []
     for part in text.split(","):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
@@ -159,7 +161,9 @@ def _seeds(text: str) -> list[int]:
 
 
 def _summary(result: xr.Dataset, classes: SequenceClasses) -> tuple[str, int]:
-    """Write a line for each run, and count those that didn't diverge and have no entropy."""
+    """Write a line for each run, with its final loss and the entropy of attention by class at the
+    end, in nats; and count the runs that didn't diverge and have no entropy.
+    """
     import numpy as np
 
     from scansnap_core.theory import measures

@@ -136,7 +136,7 @@ class Outputs:
         ``next_of`` has each class's next token, shape (K,), and ``vocab_size`` is M >= K. Anything
         else raises BadInput.
         """
-        vocab_size = _whole(vocab_size)
+        vocab_size = _checked_size(vocab_size)
         tokens = checked_next(next_of, vocab_size)
         K = len(tokens)
         rest = [OTHERS] if vocab_size > K else []
@@ -148,7 +148,7 @@ class Outputs:
         """Make one column per token of the vocabulary, so O = M. Parameters and errors are those of
         :meth:`lumped`, and M must fit into memory.
         """
-        vocab_size = _whole(vocab_size)
+        vocab_size = _checked_size(vocab_size)
         tokens = checked_next(next_of, vocab_size)
         check_places("one output for every token", vocab_size)
         return cls(np.arange(vocab_size), np.ones(vocab_size), tokens)
@@ -165,7 +165,7 @@ class Outputs:
         return np.asarray(self.columns[:, None] == np.arange(len(self)), dtype=np.float64)
 
 
-def _whole(vocab_size: Any) -> int:
+def _checked_size(vocab_size: Any) -> int:
     """Return M as an integer, or raise BadInput; 10.0 is whole too."""
     # NaN and inf aren't whole: they leave NaN.
     is_whole = isinstance(vocab_size, float | np.floating) and vocab_size % 1 == 0
@@ -188,6 +188,11 @@ class Probabilities:
         frequencies: ArrayLike | None,
         class_names: tuple[str, ...],
     ) -> None:
+        """Check the arrays, and keep them as given and with the sum 1; BadInput names what is
+        wrong.
+
+        ``probs`` has the shape (K, M); ``query_of``, ``next_of`` and ``frequencies`` have (K,).
+        """
         self.class_names = class_names
         # The probabilities as given, and with each row divided by its sum.
         self.given_probs, self._probs = checked_probs(probs, class_names)
@@ -212,8 +217,9 @@ class Probabilities:
         return fix(self.num_classes * self.frequencies)
 
     def check_uniform(self, what: str) -> None:
-        """Raise :class:`~scansnap_core.BadInput` unless classes are equally frequent, as ``what``
-        needs.
+        """Raise :class:`~scansnap_core.BadInput` unless classes are equally frequent, P(n) = 1/K.
+
+        ``what`` says in the message what needs it.
         """
         if not self.is_uniform:
             raise BadInput(

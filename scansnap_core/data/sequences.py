@@ -90,6 +90,11 @@ class SequenceClasses(Probabilities):
         class_names: Any = (),
         frequencies: ArrayLike | None = None,
     ) -> None:
+        """Check and keep the arrays, and the names of classes and tokens.
+
+        The first tokens have names, on to the last that a class holds, asks with or predicts.
+        Classes are called by their next tokens if they have no names of their own.
+        """
         # Numbers first; names are then compared with how many there are of classes and tokens.
         super().__init__(
             probs, query_of, next_of, frequencies, checked_names("class_names", class_names)

@@ -60,6 +60,9 @@ class SharedRuns:
     """
 
     def __init__(self, classes: SequenceClasses, settings: Settings) -> None:
+        """Lay out what the compiled step reads, for R pairs of rates: Y (R, L, O), Z (R, Q, L),
+        their velocities, and the places of P class by class.
+        """
         if settings.batch_size is None:
             classes.check_uniform("a compiled expectation")
         prepare()
@@ -141,8 +144,8 @@ class SharedRuns:
 
         Returns
         -------
-        ``loss`` (rate, step), ``Z`` (rate, query, token) after the last update and ``diverged_at``
-        (rate), as :func:`scansnap_core.engine.training.train` returns them.
+        ``loss`` (rate, step), -J before each update in nats; ``Z`` (rate, query, token) after the
+        last update; and ``diverged_at`` (rate), the first step whose loss isn't finite, or -1.
         """
         number = self._dtype.type
         rates = self._settings.rates
@@ -207,6 +210,11 @@ class SupportRun:
 
     @takes(lr_y=RATE, lr_z=RATE)
     def __init__(self, classes: SequenceClasses, lr_y: float, lr_z: float) -> None:
+        """Lay out what the compiled step reads: Y (L, O), the entries of Z that move, and the
+        places of P class by class.
+
+        Rates are eta_Y and eta_Z per step, in which a class weighs 1/K.
+        """
         classes.check_uniform("a run on supports")
         probs = classes.sparse_probs
         K = classes.num_classes

@@ -12,15 +12,7 @@ from typing import Any
 import numpy as np
 
 from scansnap_core.data.sequences import Ints, SequenceClasses
-from scansnap_core.engine.draws import (
-    CLASS,
-    TOKENS,
-    WORD,
-    class_cuts_of,
-    cuts_of,
-    key_of,
-    philox,
-)
+from scansnap_core.engine.draws import CLASS, TOKENS, WORD, class_cuts_of, cuts_of, key_of, philox
 from scansnap_core.engine.kernel import IN_ORDER, compiled_for_cpu, part
 
 # Numba stores machine code by the time of the file that it's compiled from. So after a change of
@@ -36,6 +28,7 @@ class ByCounter:
     """
 
     def __init__(self, classes: SequenceClasses, seed: int, seq_len: float) -> None:
+        """Prepare the cuts by which a random word means a class, or a token of a class."""
         self._classes = classes
         self._key = key_of(seed)
         self._seq_len = seq_len

@@ -48,6 +48,9 @@ class Fresh:
         batch_size: int,
         seq_len: float,
     ) -> None:
+        """Make a generator for each seed; a batch has ``batch_size`` samples of T = ``seq_len``
+        tokens.
+        """
         self._classes = classes
         self._batch_size = batch_size
         self._seq_len = seq_len
@@ -139,6 +142,9 @@ class Replay:
     def __init__(
         self, classes: SequenceClasses, seeds: Sequence[int], batch_size: int, seq_len: float
     ) -> None:
+        """Seed Python's and PyTorch's generators as the authors' runs do, and draw both layers,
+        which come before any sample.
+        """
         import torch  # a second, which nothing else in a sweep on a CPU needs
 
         self._classes = classes
@@ -236,6 +242,8 @@ def philox(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> tuple[Any, A
     >>> [f"{word:08x}" for word in philox(0, 0, 0, 0, 0, 0)]
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
     """
+    # Ten rounds of Philox-4x32: two products, whose halves are mixed with the other words and the
+    # key, which then moves on. The constants are the authors'.
     for _ in range(10):
         first = c0 * 0xD2511F53
         second = c2 * 0xCD9E8D57
@@ -292,6 +300,9 @@ class Counter(Fresh):
         seq_len: float,
         device: str = "cpu",
     ) -> None:
+        """Put the seeds' keys, and the cuts by which random words mean classes and tokens, on the
+        device.
+        """
         import torch  # a second, which a sweep on a CPU does without
 
         def placed(array: Any) -> torch.Tensor:

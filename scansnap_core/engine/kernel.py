@@ -209,17 +209,19 @@ def _exponentiate(x: Any, top: Any) -> None:  # pragma: no cover
 
 @part(fastmath=IN_ORDER)
 def _attend(q: Any, z: Any, growth: Any, f: Any) -> None:  # pragma: no cover
-    """Fill f = LN(q∘exp(z)) of one sample.
+    """Fill f = LN(q∘exp(z)) of one sample, on the S tokens of its class; all arrays are (S,).
 
     ``growth`` is exp(z - max z), which all samples of a class share. If the sample lacks the tokens
-    with most of the attention, these products are too small, and exponentials relative to the
-    sample's own largest z are taken.
+    with most of the attention, the products q∘growth are too small to keep their digits. Then
+    exponentials relative to the sample's own largest z are taken.
     """
     number = f.dtype.type
     for s in range(f.size):
         f[s] = q[s] * growth[s]
     squares = _dot(f, f)
     if not squares > number(SMALLEST):
+        # The largest z of a token that the sample holds; the others get it too, and q = 0 removes
+        # them.
         top = number(-np.inf)
         for s in range(f.size):
             top = z[s] if q[s] > 0 and not z[s] <= top else top

@@ -69,6 +69,7 @@ class Adam:
     """
 
     def __init__(self, parameter: Tensor, lr: Tensor, momentum: float, steps: int) -> None:
+        """Begin with running means of 0, after ``steps`` updates."""
         self._parameter = parameter
         self._lr = lr
         # A GPU counts by itself, where its steps are recorded and replayed.
@@ -118,6 +119,9 @@ class BuiltIn:
     def __init__(
         self, name: str, Y: Tensor, Z: Tensor, rates: Rates, momentum: float, steps: int
     ) -> None:
+        """Make the optimisers of Y (S, R, L, O) and Z (S, R, Q, L), by a name in
+        :data:`BUILT_IN`.
+        """
         # Rates per pair, in the shape (1, rates, 1, 1) that broadcasts over seeds and entries.
         rates_y, rates_z = zip(*rates, strict=True)
         lr_y = torch.tensor(rates_y, dtype=Y.dtype, device=Y.device).reshape(1, -1, 1, 1)
@@ -146,6 +150,9 @@ class OnePerRun:
     """
 
     def __init__(self, make: Factory, Y: Tensor, Z: Tensor, rates: Rates) -> None:
+        """Make an optimiser for each seed and each pair of rates; Y has the shape (S, R, L, O), and
+        Z (S, R, Q, L).
+        """
         self._runs = []
         for seed in range(Y.shape[0]):
             for rate, pair in enumerate(rates):

@@ -233,6 +233,9 @@ class Runs:
     """
 
     def __init__(self, classes: SequenceClasses, settings: Settings) -> None:
+        """Put the beginning on the device: Y and Z, one copy for each seed and pair of rates, and
+        the queries and targets of all classes.
+        """
         self._device = torch.device(settings.device)
         self._dtype = getattr(torch, settings.dtype)
         model = settings.variant or settings.model

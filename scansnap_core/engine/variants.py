@@ -271,7 +271,8 @@ def heads(batch: Batch, Z: Tensor, *, num_heads: int, concatenates: bool) -> tup
 def positions(batch: Batch, Z: Tensor, *, windows: int) -> tuple[Tensor, Pull]:
     """Return LN of attention summed over windows, shape (..., B, L), and its pull.
 
-    A token that n windows hold has n equal rows of Y.
+    Row l of Y and column l of Z stand for a token in one window; a token that n windows hold has n
+    equal rows of Y.
 
     The pull is how z_l + b_w moves if both parts learn: the pull on token l in any window, plus the
     pull on any token in window w.

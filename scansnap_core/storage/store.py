@@ -54,6 +54,9 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
+        """Read the records of a file, or begin with none; a last line without an end doesn't
+        count.
+        """
         content = path.read_bytes() if path.exists() else b""
         self._path = path
         self._size = content.rfind(b"\n") + 1
@@ -146,6 +149,9 @@ class Store:
     """A store that is open for writing; :func:`writing` opens it."""
 
     def __init__(self, path: Path, layout: Layout, commit: str) -> None:
+        """Open the arrays and the journal of a store that is there; ``commit`` goes into each
+        record.
+        """
         self._path = path
         self._layout = layout
         self._commit = commit

@@ -280,7 +280,7 @@ def _checked(name: str, split: str, path: Path) -> Counter[str]:
 
 
 def _lines(path: Path) -> Iterator[list[str]]:
-    """Yield the words of each line, <eos> the last."""
+    """Yield the words of each line of a file, <eos> the last; BadInput if it can't be read."""
     try:
         with path.open(encoding="utf8") as file:
             for line in file:

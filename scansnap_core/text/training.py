@@ -58,6 +58,7 @@ class Training:
     """
 
     def __init__(self, corpus: Corpus, settings: Settings, device: torch.device) -> None:
+        """Cut the text, make model and optimiser, and measure attention before the first step."""
         self.settings = settings
         self._device = device
         # How many snapshots were taken; which devices have generators to be lent and put back.

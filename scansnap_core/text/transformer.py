@@ -120,6 +120,7 @@ class Transformer(nn.Module):
     mask: Tensor
 
     def __init__(self, vocab_size: int, settings: Settings) -> None:
+        """Make the layers in a fixed order: each draws from PyTorch's global generator."""
         super().__init__()
         d = settings.embedding
         dropout = settings.dropout

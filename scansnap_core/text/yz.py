@@ -143,6 +143,7 @@ class _Run:
     """
 
     def __init__(self, samples: Samples, vocab_size: int | None, dtype: torch.dtype) -> None:
+        """Begin at Y = 0, shape (L, O), and z = 0, shape (L,), on the words of the samples."""
         K = len(samples.next_words)
         L = len(samples.words)
         if vocab_size is None:

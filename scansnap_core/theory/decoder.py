@@ -90,6 +90,9 @@ class Expectation:
     """
 
     def __init__(self, classes: SequenceClasses) -> None:
+        """Take from the classes what each step needs: P (K, L), which class asks with which query,
+        targets (K, O), and the classes' weights P(n).
+        """
         compact = classes.compact
         outputs = classes.outputs
         self._probs = compact.probs
@@ -188,6 +191,7 @@ class Decoder:
 
     @takes(lr_y=RATE)
     def __init__(self, E: Floats, vocab_size: int, lr_y: float, *, modified: bool) -> None:
+        """Prepare I + E, and along which combinations of the f_n a step moves Y."""
         E = _checked_overlaps(E)
         K = len(E)
         if not is_real(vocab_size) or not vocab_size >= max(K, 2):  # NaN isn't

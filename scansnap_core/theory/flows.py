@@ -67,6 +67,7 @@ class Flow(ABC):
         class_weight: float | None = None,
         model: str | Variant = PLAIN,
     ) -> None:
+        """Lay out the packed state: which array has which shape, and where it stands."""
         self.classes = classes
         self.lr_y = lr_y
         self.lr_z = lr_z
@@ -346,6 +347,7 @@ class IdealisedFlow(Flow):
         clock: str = "steps",
         model: str | Variant = PLAIN,
     ) -> None:
+        """Lay out the state of Z and B; by the printed clock a class weighs 1 in a unit of time."""
         super().__init__(classes, lr_y, lr_z, ("Z", "B"), model=model)
         if clock == "printed":
             classes.check_uniform("Eqn 10 as printed")

@@ -69,13 +69,13 @@ def function_of(
         try:
             return function(*map(_array, values))
         except Exception as error:  # looked into here alone: a solver calls this a million times
-            _refuse(names, values, error)
+            _check_values(names, values, error)
             raise
 
     return of_values
 
 
-def _refuse(names: Sequence[str], values: Sequence[Any], error: Exception) -> None:
+def _check_values(names: Sequence[str], values: Sequence[Any], error: Exception) -> None:
     """Raise :class:`BadInput` where the values are at fault, given the error that they led to:
     their number, one that is no array of numbers, or shapes that don't broadcast.
 

@@ -105,7 +105,7 @@ def beta(E: Floats, vocab_size: float) -> Floats:
     infinite, grows.
     """
     Ep = E_prime(E)
-    # Ep is symmetric: the sum over k≠n of E'_kn', at (n, n')
+    # The sum over k≠n of E'_kn', at (n, n'): a whole column less one entry, as Ep is symmetric.
     rest = Ep.sum(axis=-2, keepdims=True) - Ep
     return _off_diagonal(_beta(Ep, rest, 1 / (vocab_size - 1)))
 

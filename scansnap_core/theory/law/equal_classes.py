@@ -77,6 +77,9 @@ class Rest:
 
     @takes(num_classes=whole(2), overlap=number(above=0, below=1, remedy="pass e.g. 0.1"))
     def __init__(self, num_classes: int, overlap: float, distinct_weights: ArrayLike) -> None:
+        """Linearise f at z = 0, and diagonalise what memory does to z: K classes of one common and
+        D distinct tokens.
+        """
         rule = "a list of positive finite numbers"
         remedy = "pass e.g. [1, 2]"
         weights = checked_numbers(
@@ -146,6 +149,7 @@ class EqualClassesFlow:
 
     @takes(ratio=FLOW_RATE)
     def __init__(self, rest: Rest, *, vocab_size: float, ratio: float) -> None:
+        """Lay out the packed state for K classes of D distinct tokens."""
         rest.check_vocabulary(vocab_size)
         self.rest = rest
         self.M = float(vocab_size)

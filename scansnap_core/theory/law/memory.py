@@ -128,6 +128,9 @@ class Law:
 
     @takes(types=TYPES, ratio=FLOW_RATE)
     def __init__(self, types: Types, ratio: float) -> None:
+        """Lay out the packed state of T types, C common and D distinct tokens, and R kinds of
+        queries.
+        """
         self.types = types
         self.ratio = ratio
         T, C = types.common.shape
@@ -181,8 +184,7 @@ class Law:
         logits = np.hstack([state.z_common[self.types.query], state.z_distinct]) + self._log_probs
 
         # This is spectrum.F, written out because the integration asks at every step. The largest
-        # logit is
-        # subtracted so that no exponential overflows.
+        # logit is subtracted so that no exponential overflows.
         f = np.exp(logits - logits.max(axis=1, keepdims=True))
         f /= np.sqrt(np.einsum("ij,ij->i", f, f))[:, None]
         return f[:, :C], f[:, C:]

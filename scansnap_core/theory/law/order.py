@@ -95,6 +95,7 @@ class OrderedLaw:
     """
 
     def __init__(self, law: Law, draws: Floats, pace: float, momentum: float) -> None:
+        """Make the law of each response's draws, and choose the steps of its differences."""
         self.law = law
         self.pace = pace
         self.momentum = momentum
@@ -278,6 +279,9 @@ class OrderTerm:
         seq_len: float = np.inf,
         momentum: float = 0.0,
     ) -> None:
+        """Split off one class of each type, give its draws their weights, and make the motion of
+        (b) and (c).
+        """
         self.types = types
         endless = bool(np.isinf(seq_len))
         # In endless sequences the order moves only classes that share a word with others. In short

@@ -203,6 +203,8 @@ def place(
     K = classes.num_classes
     M = classes.vocab_size
     tau = lr_y * t / K / (1 - mu)
+    # At rest z is linear in eta_Z/eta_Y. The law of endless sequences gives the drift alone, and
+    # that at finite T the drift and sampling.
     types = types_of(classes)
     endless = Law(types, AT_REST)
     finite = SampledLaw(types, AT_REST, seq_len)
@@ -213,6 +215,8 @@ def place(
     (noise,) = spread(
         classes, tau=tau, lr_y=lr_y / (1 - mu), seq_len=seq_len, batch_size=batch_size
     )
+    # The memory number is linear in eta_Z/eta_Y too, so it is taken from the ratio at rest to the
+    # one that was given.
     memory_number = types.per_query(*endless.weighted_lambda(at, sampled.a**2 / 2)) * (
         lr_z / lr_y / AT_REST
     )

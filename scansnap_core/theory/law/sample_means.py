@@ -81,6 +81,9 @@ class Counts:
 
     @takes(seq_len=SEQ_LEN)
     def __init__(self, probs: Floats, seq_len: float, z: Floats | None = None) -> None:
+        """Prepare the tokens that occur, with their weights e^z, and the Fourier integral that
+        fixes the sum of counts at T - 1.
+        """
         number(says="these are means over finite sequences", remedy="take f itself, of Eqn 5")(
             "seq_len", seq_len
         )
@@ -193,6 +196,7 @@ class FirstOrder:
     def __init__(
         self, probs: Floats, f: Floats, kappa: Floats | float = 0.0, across: Floats | float = 0.0
     ) -> None:
+        """Compute S and m of the module's docstring, for each class along the leading axes."""
         self._f = f
         held = probs > 0
         w = f**2 / np.where(held, probs, np.inf)

@@ -46,6 +46,9 @@ class SampledLaw(Law):
     """
 
     def __init__(self, types: Types, ratio: float, seq_len: float) -> None:
+        """Fit the first order in 1/(T - 1) to the exact means over samples at z = 0, type by
+        type.
+        """
         super().__init__(types, ratio)
         self._probs = np.hstack([types.common, types.distinct])
         self._cut = types.common.shape[1]
