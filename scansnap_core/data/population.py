@@ -102,7 +102,7 @@ def system(stratum: str, number: int, *, seed: int = 0) -> System:
     SequenceClasses(K=5, M=508665170, queries=1)
     """
     rng = np.random.default_rng([seed, list(STRATA).index(stratum), number])
-    ratio = _between(LEAST_RATIO, LARGEST_RATIO, rng)
+    ratio = log_uniform(LEAST_RATIO, LARGEST_RATIO, rng)
     if stratum == "the paper's own data":
         own = [syn_small(), *(syn_medium(num_queries) for num_queries in (1, 3, 5, 10))]
         return System(stratum, number, own[number % len(own)], ratio)
@@ -166,17 +166,17 @@ def _drawn(stratum: str, rng: np.random.Generator) -> SequenceClasses | None:
     larger vocabulary than the population has; then the caller draws again.
     """
     if stratum == "alike":
-        K = round(_between(2, MOST_CLASSES_ALIKE, rng))
+        K = round(log_uniform(2, MOST_CLASSES_ALIKE, rng))
     else:
-        K = round(_between(3 if stratum == "a class apart" else 2, MOST_CLASSES, rng))
+        K = round(log_uniform(3 if stratum == "a class apart" else 2, MOST_CLASSES, rng))
     num_common = int(rng.integers(2, 5)) if stratum == "several common tokens" else 1
 
     # How large the overlaps are: Assumption 2 wants the largest eigenvalue of E below 1/K.
-    top = _between(0.05, 0.98, rng) / K
+    top = log_uniform(0.05, 0.98, rng) / K
     if stratum == "edges":
-        top = (1 - _between(1e-4, 0.02, rng)) / K
+        top = (1 - log_uniform(1e-4, 0.02, rng)) / K
     elif stratum == "outside":
-        top = _between(1.02, 0.9 * K, rng) / K
+        top = log_uniform(1.02, 0.9 * K, rng) / K
 
     if stratum == "alike":
         common = np.full((K, 1), math.sqrt(top / (K - 1)))
@@ -274,7 +274,7 @@ def _vocabulary(F: Floats, stratum: str, rng: np.random.Generator) -> int | None
     if least > LARGEST_VOCABULARY:
         return None
     if stratum == "edges":
-        return math.ceil(least * _between(1.0001, 1.05, rng))
+        return math.ceil(least * log_uniform(1.0001, 1.05, rng))
     # Half of the systems get the fourth part, in orders of magnitude, that lies next to the least
     # M: in a large vocabulary the gradient moves attention by next to nothing.
     orders = math.log(LARGEST_VOCABULARY / least)
@@ -297,6 +297,6 @@ def _classes(F: Floats, query_number: Ints, vocab_size: int) -> SequenceClasses:
     return SequenceClasses(probs, vocab_size - 1 - query_number)
 
 
-def _between(low: float, high: float, rng: np.random.Generator) -> float:
-    """Draw a number, uniformly in its logarithm."""
+def log_uniform(low: float, high: float, rng: np.random.Generator) -> float:
+    """Draw a number between two, uniformly in its logarithm."""
     return math.exp(rng.uniform(math.log(low), math.log(high)))

@@ -21,6 +21,7 @@ from scipy import sparse
 
 from scansnap_core.bad_input import BadInput
 from scansnap_core.data.datasets import with_overlap
+from scansnap_core.data.population import log_uniform
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.rules import takes, whole
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
@@ -240,29 +241,30 @@ def positions(classes: SequenceClasses) -> tuple[int, list[int]]:
 
 
 def _at_tokens(classes: SequenceClasses, Z: Floats) -> Floats:
+    """Take z of :data:`TOKENS`, shape (times, 3), from Z of shape (times, Q, L)."""
     query, tokens = positions(classes)
     return Z[:, query, tokens]
 
 
 def _size(tokens_of_class: int, rng: np.random.Generator) -> tuple[int, int]:
     """Draw K and M, with M at least twice the number of tokens that classes and queries need."""
-    K = round(_between(2, MOST_CLASSES, rng))
+    K = round(log_uniform(2, MOST_CLASSES, rng))
     least = max(SMALLEST, 2.0 * (K * tokens_of_class + MOST_COMMON + MOST_QUERIES))
-    return K, round(_between(least, LARGEST, rng))
-
-
-def _between(low: float, high: float, rng: np.random.Generator) -> float:
-    return math.exp(rng.uniform(math.log(low), math.log(high)))
+    return K, round(log_uniform(least, LARGEST, rng))
 
 
 def _weights(rng: np.random.Generator) -> Floats:
+    """Draw the weights of a class's two to four distinct tokens, within a factor of five."""
     return rng.uniform(0.2, 1.0, rng.integers(2, 5))
 
 
 def _equal(rng: np.random.Generator) -> SequenceClasses:
+    """Draw a system of classes with one overlap, which share a common token and a query."""
     weights = _weights(rng)
     K, M = _size(len(weights), rng)
-    return with_overlap(K, M, _between(LEAST_SHARE, LARGEST_SHARE, rng), distinct_weights=weights)
+    return with_overlap(
+        K, M, log_uniform(LEAST_SHARE, LARGEST_SHARE, rng), distinct_weights=weights
+    )
 
 
 def _unequal(rng: np.random.Generator) -> SequenceClasses:
@@ -282,7 +284,7 @@ def _unequal(rng: np.random.Generator) -> SequenceClasses:
         common[(rng.random(C) < 0.5) & (np.arange(C) != n % C)] = 0
         # The share is that of |f_n|², and f_n is P normalised. So P on the common tokens is scaled
         # to the root of share/(1 - share) times P on the distinct ones.
-        share = _between(LEAST_SHARE, LARGEST_SHARE, rng)
+        share = log_uniform(LEAST_SHARE, LARGEST_SHARE, rng)
         common *= math.sqrt(share / (1 - share)) * np.linalg.norm(own) / np.linalg.norm(common)
         total = common.sum() + own.sum()
         probs[n, :C] = common / total
