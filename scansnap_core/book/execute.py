@@ -125,8 +125,10 @@ def _no_profile() -> str:
 
 
 def kernel_environment() -> dict[str, str]:
-    """Return the environment variables of kernels that execute chapters; no setting of the user's
-    own is among them.
+    """Return the environment variables of kernels that execute chapters.
+
+    They are those of this process, except for what would change a chapter's outputs: the user's
+    own settings of Matplotlib and IPython, and the number of threads.
     """
     plots = find_spec("matplotlib")
     style = (
@@ -134,8 +136,8 @@ def kernel_environment() -> dict[str, str]:
     )
     return {
         **os.environ,
-        # One thread adds up in one order, so the last digits don't depend on the machine; and a
-        # chapter's matrices are so small that more threads cost time.
+        # One thread adds up in one order, so the last digits don't depend on the number of cores;
+        # and a chapter's matrices are so small that more threads cost time.
         **dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
         # A backend chosen for the terminal would leave the notebook without its figures.
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",

@@ -165,13 +165,15 @@ def _kept_to(failures: list[str]) -> Iterator[None]:
 
 
 def _review_faults(book: Path) -> list[str]:
-    """Find where a reviewed file of the book and its chapters disagree on claims, errata or
-    formulas.
+    """Find where the book's files of claims, errata and equations disagree with its chapters.
+
+    Each of the three is read in its turn, and what it raises becomes a fault in the list, so that
+    one file's fault doesn't hide another's. Results of the readings aren't needed here.
     """
     found: list[str] = []
     try:
         stored = notebooks.read_stored(book)
-    except BadInput:  # the chapter's own report says so, or that of all pages together
+    except BadInput:  # a chapter that can't be read is a fault of its own, and reported as such
         return []
     with _kept_to(found):
         claims_in_words(book, stored)

@@ -101,7 +101,11 @@ class NewFile:
 
 @contextmanager
 def _as_option(option: str) -> Iterator[None]:
-    """Name a file in messages by the option that gave it."""
+    """Say in messages by which option a file was given, as in "--classes mine.yaml".
+
+    The package doesn't know options: where a file can't be used, its message begins with "file"
+    and asks for another. Here the option takes the place of that word.
+    """
     try:
         yield
     except BadInput as error:

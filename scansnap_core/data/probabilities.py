@@ -65,9 +65,11 @@ class Compact:
         """Return each class's tokens, as places on the L tokens, and their probabilities.
 
         Both have the shape (K, W). Counts drawn on these W places equal those drawn on all L from
-        the same random numbers: NumPy's multinomial uses no random number for an outcome of
-        probability 0, except the last, which gets the rest. So the last of the L tokens is in each
-        row, and W is at most one more than the largest support. Shorter rows begin with zeros.
+        the same random numbers. For NumPy's multinomial uses no random number for an outcome of
+        probability 0, and none for its last outcome, which gets what is left. So the last of the L
+        tokens has to be the last of each row too, and W is at most one more than the largest
+        support. A shorter row begins with place 0 at probability 0, again and again: counts are
+        added to their places, not assigned.
         """
         num_tokens = self.probs.shape[1]
         own = [np.flatnonzero(row) for row in self.probs]
@@ -133,8 +135,12 @@ class Outputs:
         """Make a column for each next token, in the order of their classes, and one for all other
         tokens, if any.
 
-        ``next_of`` has each class's next token, shape (K,), and ``vocab_size`` is M >= K. Anything
-        else raises BadInput.
+        The M - K tokens that are no class's next token begin with equal columns of Y and get equal
+        gradients, so one column stands for all. The loss counts it M - K times, which is its
+        multiplicity, so M may be as large as one likes.
+
+        ``next_of`` has each class's next token, shape (K,), all different, and ``vocab_size`` is
+        M >= K; :class:`BadInput` says so otherwise. Class n's next token is column n.
         """
         vocab_size = _checked_size(vocab_size)
         tokens = checked_next(next_of, vocab_size)
@@ -344,12 +350,15 @@ class Probabilities:
             The class of each sample, shape (B,), and its token frequencies over :attr:`tokens`,
             shape (B, L). With ``seq_len = inf`` the frequencies are P itself.
         """
-        check_places("a batch", batch_size * len(self.tokens))
+        check_places("a batch", batch_size * len(self.tokens))  # BadInput if memory can't hold it
         classes = self.draw(batch_size, rng)
         if math.isinf(seq_len):
             return classes, self.compact.probs[classes]
+        # The last token of a sequence is its query; the T - 1 others are drawn, as one multinomial
+        # over the few tokens of the sample's class. Then they are written to their places among L.
         num_context = int(seq_len) - 1
-        counts = rng.multinomial(num_context, self.compact.drawn[1][classes])
+        _, own_probs = self.compact.drawn
+        counts = rng.multinomial(num_context, own_probs[classes])
         return classes, self.compact.spread(classes, counts / num_context)
 
     def draw(self, size: int, rng: np.random.Generator) -> Ints:

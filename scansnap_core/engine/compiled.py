@@ -145,7 +145,9 @@ class SharedRuns:
         Returns
         -------
         ``loss`` (rate, step), -J before each update in nats; ``Z`` (rate, query, token) after the
-        last update; and ``diverged_at`` (rate), the first step whose loss isn't finite, or -1.
+        last update; and ``diverged_at`` (rate), the first step whose loss isn't finite. It is the
+        number of steps if all losses are finite and the last update overflows, and -1 if the run
+        didn't diverge.
         """
         number = self._dtype.type
         rates = self._settings.rates
@@ -155,7 +157,13 @@ class SharedRuns:
             def climb_at(
                 rate: int, first: int = first, samples: Ints = samples, q: Floats = q
             ) -> None:
-                """Make these steps of the run at one pair of rates, in place."""
+                """Train the run at one pair of rates for CHUNK steps, from step ``first`` on.
+
+                ``samples`` are the steps' classes and ``q`` their token frequencies, the same for
+                all rates. Y, Z, their velocities and the losses of these steps are written in
+                place, in slices of this pair's own, so that threads don't meet. The numbers get
+                the arrays' dtype, because a float64 would turn float32 sums into float64.
+                """
                 lr_y, lr_z = rates[rate]
                 climb(
                     self._Y[rate],

@@ -48,8 +48,10 @@ class Fresh:
         batch_size: int,
         seq_len: float,
     ) -> None:
-        """Make a generator for each seed; a batch has ``batch_size`` samples of T = ``seq_len``
-        tokens.
+        """Make a generator for each seed, so that its draws don't depend on the others.
+
+        Nothing is drawn yet. A batch will have ``batch_size`` samples of T = ``seq_len`` tokens,
+        a float because it may be infinite. A seed is what NumPy's ``default_rng`` takes.
         """
         self._classes = classes
         self._batch_size = batch_size

@@ -220,8 +220,9 @@ def _attend(q: Any, z: Any, growth: Any, f: Any) -> None:  # pragma: no cover
         f[s] = q[s] * growth[s]
     squares = _dot(f, f)
     if not squares > number(SMALLEST):
-        # The largest z of a token that the sample holds; the others get it too, and q = 0 removes
-        # them.
+        # The largest z of a token that the sample holds. The other tokens get it too, so that their
+        # exponential is 1 and not infinite, and q = 0 removes them: 0 times infinity would be NaN.
+        # Comparisons are negated so that a NaN, of a run that diverged, stays visible.
         top = number(-np.inf)
         for s in range(f.size):
             top = z[s] if q[s] > 0 and not z[s] <= top else top

@@ -388,10 +388,13 @@ def _start_of(initial: Any) -> int:
 
 
 def _checked_model(model: Extension) -> Extension:
-    """Return a variant's name in its one spelling, or the function that was given or named.
+    """Return a variant's name in its one spelling, or the function that was given, or that a name
+    such as ``"package.module:function"`` leads to.
 
-    Raises :class:`BadInput` unless it takes a batch, Y and Z.
+    A name stays a name, because a run's settings are stored, and to find the function would import
+    PyTorch. Raises :class:`BadInput` unless a function can be called with a batch, Y and Z.
     """
+    # The paper's model counts as a variant without a name; it is called PLAIN.
     if (variant := known_variant(model)) is not None and variant.name:
         return variant.name
     if isinstance(model, str) and model == PLAIN:

@@ -101,13 +101,15 @@ def _rows(Y: Floats, tokens: Ints) -> Floats:
     """Take some tokens' rows of the full Y, shape (..., M, O).
 
     Where the first of ``tokens`` is `OTHERS`, its row stands for all n tokens that aren't named. It
-    is the part of theirs that is the same for all, as the coefficient of the unit vector with n
-    entries of 1/sqrt(n).
+    is the sum of their rows over sqrt(n): the coordinate along the unit vector with n entries of
+    1/sqrt(n), so that descent at the same rate does the same in this coordinate. What differs
+    among their rows is left out, because the decoder reads these tokens in equal shares.
     """
     if tokens[0] != OTHERS:
         return Y[..., tokens, :]
     others = np.delete(Y, tokens[1:], axis=-2)
-    together = others.sum(axis=-2, keepdims=True) / np.sqrt(max(1, others.shape[-2]))
+    num_others = max(1, others.shape[-2])  # if there are none, their sum is 0
+    together = others.sum(axis=-2, keepdims=True) / np.sqrt(num_others)
     return np.concatenate([together, Y[..., tokens[1:], :]], axis=-2)
 
 

@@ -250,13 +250,17 @@ def layernorm(batch: Batch, Z: Tensor) -> tuple[Tensor, Pull]:
 
 
 def heads(batch: Batch, Z: Tensor, *, num_heads: int, concatenates: bool) -> tuple[Tensor, Pull]:
-    """Return LN of the heads' X^T b_h, concatenated (..., B, H L) or summed (..., B, L), and its
-    pull.
+    """Return u, what the decoder reads, and its pull, which takes the gradient at u to that at Z.
 
-    Back from one sample, for every head, comes (diag c_h - c_h c_h^T) w_h, with w = P^⊥_u g over
-    the norm and w_h its part.
+    Head h attends by its own logits, the rows h Q to (h+1) Q of Z, shape (..., H Q, L), and sees
+    c_h = X^T b_h. The decoder reads LN of them, concatenated (..., B, H L) or summed (..., B, L).
+
+    The gradient g at u, of a sample, goes back through LN first: w = (I - u u^T) g / length. Each
+    head gets its own L entries of w if heads are concatenated, and all of w if they are summed.
+    Then it goes through the head's softmax: (diag c_h - c_h c_h^T) w_h. The samples with a query
+    are summed into its row of Z.
     """
-    # (..., H, B, L)
+    # One more axis, for the heads: (..., H, B, L).
     c = attend(batch.q.unsqueeze(-3), batch.query.unsqueeze(-3) @ Z.unflatten(-2, (num_heads, -1)))
     u, length = _normalised(c.movedim(-3, -2).flatten(-2) if concatenates else c.sum(dim=-3))
 

@@ -129,7 +129,15 @@ def show_proof(proof: Proof) -> None:
 
 
 def show_refutation(refutation: Refutation) -> None:
-    """Display a counterexample with its repair or missing condition."""
+    """Display what was refuted: as printed, then what is true instead.
+
+    The rows come in this order, each with its label:
+
+    - the sentence as printed, and the formula that was tried;
+    - the condition that it lacks or, if none is named, its repair: ``remedy`` is that row's label;
+    - the control: the repaired sentence, tried in the same way, which holds;
+    - what the refutation judges (the statement, a proof's step, a remark), and its consequence.
+    """
     values = {
         "printed": f"{refutation.printed} ({refutation.place})",
         "tried": refutation.formula,

@@ -182,11 +182,11 @@ def unreadable(path: Path, reason: str) -> BadInput:
 
 
 def page(page_id: str, inside: Path | None = None) -> Page:
-    """Look a page of a book up by its id, such as ``"lemma_06"``; an unknown id is answered with
-    the nearest ones.
+    """Look a page of a book up by its id, such as ``"lemma_06"``.
 
-    The book is the one around the folder ``inside``, or else around the working one, which is a
-    notebook's own.
+    The book is the one to which the folder ``inside`` belongs. By default that is the working
+    folder, which is the notebook's own while a notebook runs. :class:`BadInput` names the nearest
+    ids if no page has this one.
     """
     book = book_folder(inside or Path())
     return read_page(notebook_of(page_id, book), papers_of(read_contents(book)))

@@ -105,13 +105,15 @@ def _same(value: Any, bound: Any) -> bool | None:
 
 
 def written(value: Any, relation: str, bound: Any, met: bool | None = None) -> str:
-    """Write a compared value, as `scalar` gives it: an effect by its digits, anything else by the
-    relation it meets.
+    """Write a value that was compared with a bound, so that it reads the same on each machine.
 
-    That relation is the one that was asked, or its negation. Pass ``met``, whether the relation
-    holds, where it is known: SymPy may need seconds to find it out. A number at rounding level is
-    written as lying below that level if the bound is larger, so that a reader sees how far it is
-    from its bound.
+    - A number that is more than rounding is written by its digits.
+    - A float at rounding level has digits that differ between machines. It is written as smaller
+      in size than that level if the bound is larger in size, and by a relation otherwise.
+    - A float whose digits would read like the bound's, and anything that isn't a number, is written
+      by a relation: the one that was asked, or its negation where it fails.
+
+    Pass ``met``, whether the relation holds, where it is known: SymPy may need seconds to find out.
     """
     number = _number(value)
     limit = _number(bound)

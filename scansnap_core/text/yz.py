@@ -204,7 +204,9 @@ def first_force_from_base_rates(samples: Samples) -> Floats:
 def _force(samples: Samples, overlaps: Floats) -> Floats:
     """Compute phi, shape (L,), for the errors' overlaps (e_n - alpha_0)^T (e_n' - alpha_0), (K, K).
 
-    The matrix of the samples' f is sparse, and the sums run over its entries alone.
+    phi is the mean over the samples i, by their weights, of f_i∘(g_n - f_i f_i^T g_n), where n is
+    the sample's class, K in all, and g_n the gradient at what the decoder reads of it. Only f is
+    sparse: each step visits the words that a sample holds, but g is a full (K, L).
     """
     q = samples.q
     f = sparse.csr_array(q / np.sqrt(q.multiply(q).sum(axis=1))[:, None]).tocoo()

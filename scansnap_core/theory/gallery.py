@@ -77,11 +77,13 @@ def random_classes(num_classes: int, rng: np.random.Generator) -> SequenceClasse
 def tied_classes(
     num_classes: int, vocab_size: int, top: float, rng: np.random.Generator
 ) -> SequenceClasses:
-    """Draw classes with one query and |lambda_1(E)| = top: two own tokens per class, one more per
-    tied pair.
+    """Draw classes whose overlaps E have a largest eigenvalue of the given size, |lambda_1| = top.
 
-    About 7 in 10 pairs of classes are tied, one at least; how much of a class its ties take gives
-    ``top``, at most about 0.6 (K = 2: below 1). M is larger than 2K + K(K - 1)/2.
+    All classes share one query, and each has two tokens of its own. About 7 in 10 pairs of classes
+    hold one token together, one pair at least. The frequencies of all these shared tokens are
+    scaled by one factor until |lambda_1| is ``top``. That can be at most about 0.6 (below 1 for
+    K = 2), in the limit in which classes hold hardly anything but shared tokens. M has to be above
+    2K + K(K - 1)/2, the number of tokens held.
     """
     K = num_classes
     pairs = [(i, j) for i in range(K) for j in range(i)]

@@ -240,8 +240,10 @@ def _by_class(c: xr.DataArray, classes: SequenceClasses) -> xr.DataArray:
 
 
 def _check_own(values: xr.DataArray, classes: SequenceClasses) -> None:
-    """Raise :class:`BadInput` if values tell that they are of other classes, which may hold the
-    same tokens.
+    """Raise :class:`BadInput` if values belong to other classes.
+
+    A run's arrays have its classes' checksum among their attributes, since two systems may hold
+    the same tokens at other frequencies. An array without this attribute passes.
     """
     if values.attrs.get(ATTRIBUTE, own := checksum(classes)) != own:
         rule = "a measure takes a run with the classes that it was made with"

@@ -258,7 +258,13 @@ def _of_movement(
 def _completed(
     found: dict[str, Any], tokens: dict[str, Ints], formulas: Mapping[str, sp.Expr]
 ) -> tuple[dict[str, float], dict[str, Ints]]:
-    """Add how many tokens are meant and the numbers that follow by formulas; make all floats."""
+    """Complete the numbers behind an answer by what follows from them.
+
+    ``tokens`` has, for each group that a sentence may name, the tokens in it; their numbers are
+    added as ``num_...``. Then each formula is evaluated, in order, so that a later one may use an
+    earlier one's value. A time that never comes is infinite. Returns all numbers as floats, and
+    ``tokens`` as they are.
+    """
     found |= {f"num_{name}": len(group) for name, group in tokens.items()}
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         for name, expression in formulas.items():

@@ -128,8 +128,9 @@ class Law:
 
     @takes(types=TYPES, ratio=FLOW_RATE)
     def __init__(self, types: Types, ratio: float) -> None:
-        """Lay out the packed state of T types, C common and D distinct tokens, and R kinds of
-        queries.
+        """Lay out the packed state, which is what a solver sees, for eta_Z/eta_Y = ``ratio``.
+
+        There are T types, C common and D distinct tokens, and R groups of types that share a query.
         """
         self.types = types
         self.ratio = ratio
@@ -137,7 +138,7 @@ class Law:
         D = types.distinct.shape[1]
         R = len(types.asking)
 
-        # A packed state holds the parts of State one after the other.
+        # A packed state is one vector: a, b, H and z of :class:`State`, in its order.
         self._shapes = ((T,), (T, T), (T, C), (T, D), (R, C), (T, D))
         ends = np.cumsum([0, *(math.prod(shape) for shape in self._shapes)]).tolist()
         self._parts = [slice(*pair) for pair in itertools.pairwise(ends)]
@@ -149,9 +150,9 @@ class Law:
         # left out of sums, and not subtracted: a difference would leave rounding.
         self._single = np.flatnonzero(types.size == 1)
 
-        # A class that shares no token isn't moved at all: its g is along its f. Rounding noise
-        # would be resolved by the solver, in a hundred times as many evaluations where memory is
-        # fast.
+        # A class that shares no token isn't moved at all: its g is along its f, and attention feels
+        # only what is orthogonal to f. Computed, this is rounding noise, which a solver would
+        # resolve where ``ratio`` is large, in a hundred times as many evaluations. So it is 0.
         self._sharing = types.common.any(axis=1, keepdims=True)
 
     @property
@@ -301,7 +302,7 @@ class Law:
         """
         types = self.types
         other = errors.other
-        kind = state.b.dtype
+        kind = state.b.dtype  # counts of classes are integers; products with them stay of this kind
         alike = np.diag(other)
 
         # The sum over other classes k of alpha_nk b_nk, without class n itself.
@@ -309,7 +310,8 @@ class Law:
         at_classes -= alike * np.diag(state.b)
         own = state.a * errors.own + at_classes + types.rest * errors.rest * rows.c
 
-        # Of the common tokens' rows: at the own output, at other classes', and at the rest.
+        # Of the common tokens' rows: at the own output, at other classes', and at the rest. The sum
+        # over all classes of each type counts class n too, which the first term undoes.
         Y = rows.classes.T
         common = (errors.own + alike)[:, None] * Y - other @ (types.size[:, None] * Y).astype(kind)
         common -= types.rest * errors.rest[:, None] * rows.rest

@@ -1,11 +1,12 @@
 """Find which force on attention is the largest, by sequence length, batch size and inertia.
 
-At rest with equal overlaps rho the decoder's rows are y_n = ∫ (e_n - alpha_n) dtau, and both forces
-are entries of one Gram matrix: sampling's push is s_n |y_n|²/2, the drift is that of Lambda =
--<y_k, y_n>/2. So the length at which they are equal is a number of the class, its tilt, times a
-number of the decoder, their ratio.
+Take attention at rest, z = 0, and equal overlaps rho. Then class n's logits have come from y_n =
+∫ (e_n - alpha_n) dtau, and both forces on attention are products of two such vectors. Sampling
+pushes token l by s_nl |y_n|²/2, and (T - 1) s_nl is f_nl² times the token's :func:`tilt`, a number
+of the class. The other classes let attention drift by Lambda = -<y_k, y_n>/2. So the length T at
+which the two are equal is a number of the class times one of the decoder, |y_n|²/-<y_k, y_n>.
 
-Clock: tau = eta_Y t/K with t in steps of batch size 1.
+Clock: tau = eta_Y t/((1 - mu) K), t in updates; a sample or a batch counts as one update.
 """
 
 from __future__ import annotations
@@ -182,12 +183,17 @@ def place(
     Returns
     -------
     xarray.Dataset
-        By (query, token): ``sampling``, the push of sampling over the drift, with its sign;
-        ``memory_number``, lambda a^2/2 with lambda = eta_Z/eta_Y sum_n f_nl^2, above 1 where memory
-        holds a token; ``noise``, the standard deviation of z over its mean, of one run. By itself:
-        ``learned``, tau over ln M, of a class with P(n) = 1/K; ``overlap``, the largest f_n^T f_n';
-        ``inertia``, momentum's mass over the tau ln M that learning takes without it, above 1 where
-        Y overshoots.
+        By (query, token):
+
+        - ``sampling``, the push of sampling over the drift, with its sign;
+        - ``memory_number``, lambda a²/2 with lambda = eta_Z/eta_Y sum_n f_nl² and a the evidence
+          that the decoder has gathered on the class: above 1 the decoder's memory of past
+          attention holds the token back;
+        - ``noise``, the standard deviation of z over its mean, of one run.
+
+        One number each: ``learned``, tau over ln M, of a class with P(n) = 1/K; ``overlap``, the
+        largest f_n^T f_n' of two classes; ``inertia``, momentum's mass over tau = ln M, the time
+        that learning takes without momentum: above 1 Y overshoots.
 
     Examples
     --------

@@ -148,7 +148,7 @@ def descend(
         For each update the shares, shape (runs, K): with B samples, how often each class is drawn,
         over B.
     lr_y, lr_z, momentum
-        eta_Y, eta_Z and mu, 0 for plain SGD, of each update.
+        eta_Y and eta_Z per update, and mu, which is 0 for plain SGD.
 
     Yields
     ------
