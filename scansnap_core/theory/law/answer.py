@@ -34,7 +34,7 @@ def answer(
     classes: SequenceClasses, lr_y: float, lr_z: float, steps: float, **settings: Any
 ) -> dict[str, list[str]]:
     """Say what attention will do on these classes: sentences by topic. It takes what
-    :func:`numbers` takes.
+    :func:`~scansnap_core.theory.law.answer_numbers.numbers` takes.
 
     Examples
     --------
