@@ -137,6 +137,19 @@ def test_curves_stand_over_the_slider_on_its_clock(opening: Page) -> None:
         start, _, end = (seen["attention"][0] for seen in opening.evaluate(READ, law))
         assert [heights[0], heights[-1]] == pytest.approx([250 * (0.4 - weight) for weight in (start, end)], abs=0.02)
         assert curve.evaluate("e => getComputedStyle(e).strokeDasharray") == dashed
+    begins = opening.evaluate(READ, "true")[0]["attention"][0]
+    assert opening.locator(".ss-curve-end").all_inner_texts() == [f"{100 * begins:.1f} %", "0 %"]
+
+    # The upper curve's name stands over its end, the lower one's under it: none stands between the two.
+    over, under = opening.locator(".ss-curve-name").evaluate_all(
+        "els => els.map(e => e.getBoundingClientRect().toJSON())"
+    )
+    upper, lower = (
+        opening.locator(f".ss-curve-{law}").evaluate("e => e.getBoundingClientRect().toJSON()")
+        for law in ("true", "ideal")
+    )
+    assert over["bottom"] <= upper["bottom"] + 1
+    assert under["top"] >= lower["bottom"] - 1
     opening.locator(SLIDER).fill("1000")
     shown = opening.locator(".ss-curve-name").all_inner_texts()
     ends = [100 * opening.evaluate(READ, law)[2]["attention"][0] for law in ("true", "ideal")]
