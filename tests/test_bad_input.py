@@ -19,7 +19,7 @@ from scansnap_core.engine import training
 from scansnap_core.engine.names import OPTIMIZERS
 from scansnap_core.engine.settings import BETWEEN_0_AND_1, DEVICE, RNGS, SEEDS, STARTS
 from scansnap_core.engine.training import train
-from scansnap_core.rules import FLAG, RATE, SEQ_LEN, Rule
+from scansnap_core.rules import FLAG, RATE, SEQ_LEN, Rule, shown
 from tests.refusing import refuses
 
 GOOD: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 2, "batch_size": 4, "seq_len": 8}
@@ -56,7 +56,12 @@ BAD = [
     ({"initial": "one"}, "initial = 'one'", STARTS.says),
     (
         {"initial": (EYE,)},
-        "initial of 1 parts",
+        f"initial = {shown((EYE,))}",
+        "initial values are zero, random, (Y, Z), or the data set of a training to go on with",
+    ),
+    (
+        {"initial": np.array(3.0)},  # it has a length that can't be asked for
+        "initial = array(3.)",
         "initial values are zero, random, (Y, Z), or the data set of a training to go on with",
     ),
     ({"initial": (EYE, EYE[:3])}, "initial Z of shape (3, 34)", "Y and Z are finite M x M arrays, M = 34"),

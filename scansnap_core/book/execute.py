@@ -130,6 +130,11 @@ def kernel_environment() -> dict[str, str]:
     They are those of this process, except for what would change a chapter's outputs: the user's
     own settings of Matplotlib and IPython, and the number of threads.
     """
+    # Matplotlib makes a list of fonts when it is first imported, and a folder of its own, named in
+    # os.environ, if the home folder can't be written. It says so on stderr. So this happens here,
+    # because in a kernel the words would stand among a chapter's outputs.
+    with suppress(ImportError):
+        import matplotlib.font_manager  # noqa: F401
     plots = find_spec("matplotlib")
     style = (
         Path(plots.origin).with_name("mpl-data") / "matplotlibrc" if plots and plots.origin else ""

@@ -178,26 +178,28 @@ def _check_given(initial: Any, vocab_size: int, heads: int) -> None:
     """
     if not isinstance(initial, tuple | list) or len(initial) != 2:
         raise BadInput(
-            f"initial of {len(initial)} parts"
-            if hasattr(initial, "__len__")
-            else f"initial = {shown(initial)}",
+            f"initial = {shown(initial)}",
             "initial values are zero, random, (Y, Z), or the data set of a training to go on with",
             "pass a pair of M x M arrays",
         )
-    shapes = [(vocab_size,) * 2] + [(heads, vocab_size, vocab_size)] * bool(heads)
+    shapes = [(vocab_size, vocab_size)]
+    sizes = f"M x M arrays, M = {vocab_size}"
+    if heads:
+        shapes.append((heads, vocab_size, vocab_size))
+        sizes += f", or {heads} of them"
     for name, array in zip("YZ", initial, strict=True):
         try:
             values = np.asarray(array)
+        # NumPy can't read rows of unlike length, or a tensor that autograd follows.
         except (TypeError, ValueError, RuntimeError):
             values = np.array(None)
-        numbers = values.dtype.kind in "iuf"
-        if not numbers or values.shape not in shapes or not np.isfinite(values).all():
+        are_numbers = values.dtype.kind in "iuf"
+        fault = not_finite(values) if are_numbers else ", not of numbers"
+        if fault or values.shape not in shapes:
             raise BadInput(
-                f"initial {name} of shape "
-                f"{values.shape}{not_finite(values) if numbers else ', not of numbers'}",
-                f"Y and Z are finite M x M arrays, M = {vocab_size}"
-                + f", or {heads} of them" * bool(heads),
-                "pass both in full, rows first",
+                f"initial {name} of shape {values.shape}{fault}",
+                f"Y and Z are finite {sizes}",
+                "pass both in full; Y's rows are tokens, and Z's are queries",
             )
 
 

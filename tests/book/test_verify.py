@@ -236,3 +236,18 @@ def test_a_strict_interpreter_has_nothing_to_warn_of(book: Path) -> None:
     command = [sys.executable, "-m", "scansnap_core.cli", "verify", "--book", str(book)]
     done = subprocess.run(command, env=os.environ | {"PYTHONWARNINGS": "error"}, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_home_folder_that_cant_be_written_leaves_no_words_in_a_chapter() -> None:
+    """Matplotlib says on stderr where it keeps its fonts then, or that it lists them."""
+    begun = "import subprocess, sys; from scansnap_core.book.execute import kernel_environment as kernels; "
+    kernel = "subprocess.run([sys.executable, '-c', 'import matplotlib.pyplot'], env=kernels(), capture_output=True)"
+    nowhere = {"HOME": "/dev/null/nowhere", "XDG_CACHE_HOME": "", "XDG_CONFIG_HOME": "", "MPLCONFIGDIR": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", f"{begun}done = {kernel}; print(done.stderr, done.returncode)"],
+        env=os.environ | nowhere,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "b'' 0\n"
