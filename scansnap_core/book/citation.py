@@ -32,7 +32,11 @@ def _is_date(value: Any) -> bool:
 
 
 def _is_author(value: Any) -> bool:
-    """Tell whether an entry names a person, or a group by a name that BibTeX leaves whole."""
+    """Tell whether an entry names a person, or a group by a name that BibTeX can't split.
+
+    At a comma or at the word "and", BibTeX takes a name for several parts or several persons,
+    unless it is in braces. Not every program that converts the citation writes these.
+    """
     if not isinstance(value, dict):
         return False
     if "name" in value:
@@ -162,10 +166,10 @@ def name_of(author: Mapping[str, str]) -> str:
 
 
 def key_of(book: Path) -> str:
-    """Return the word under which BibTeX has a book, and with which the names of the files begin
+    """Return the word by which BibTeX knows a book, and with which the names of the files begin
     that its site offers.
 
-    It stands in the table of contents under ``meta`` as ``key``; without it, it is "book".
+    It is the ``key`` under ``meta`` in the table of contents; "book", if there is none.
     """
     meta = read_contents(book).get("meta") or {}
     return str(Entry(f"{TABLE_OF_CONTENTS}: meta", meta)("key", _KEY, "book"))

@@ -190,7 +190,11 @@ def errata_json(book: Path) -> dict[str, Any]:
 
 
 def _place_json(place: Place, address: str) -> dict[str, Any]:
-    """Write one place of an erratum for scripts; ``address`` is its page's."""
+    """Return what scripts read of one place of an erratum, as the errata's JSON holds it.
+
+    ``place`` is the refutation with the page and the cell that store it, and ``address`` is the
+    page's.
+    """
     refutation = vars(place.refutation)
     return {
         "paper": place.page.paper.id,

@@ -93,7 +93,10 @@ def untried_html(book: Path, page_url: Callable[[str], str]) -> str:
 
 
 def sampled_html(book: Path, page_url: Callable[[str], str]) -> str:
-    """Draw the claims that are made for all cases and were tried on some, each with the reason."""
+    """Draw a list of the claims that are made for all cases and were tried on some of them.
+
+    A chapter marks such a claim with the reason why it wasn't proved, which stands beside it.
+    """
     stored = read_stored(book)
     sampled = [
         (page.name, page_url(page_id), entry)

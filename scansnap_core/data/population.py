@@ -94,20 +94,29 @@ def system(stratum: str, number: int, *, seed: int = 0) -> System:
     Returns
     -------
     System
-        The same for the same stratum, number and seed, whatever else is drawn.
+        Its classes, and its ratio eta_Z/eta_Y. They are the same for the same stratum, number and
+        seed, whatever else is drawn.
+
+    Raises
+    ------
+    RuntimeError
+        If none of ``MOST_TRIES`` draws has what defines the stratum.
 
     Examples
     --------
     >>> system("unlike", 3).classes
     SequenceClasses(K=5, M=508665170, queries=1)
     """
+    # A stratum's place in STRATA is part of the seed: a new one belongs at the end.
     rng = np.random.default_rng([seed, list(STRATA).index(stratum), number])
+    # First the ratio, because it must not depend on how many draws of classes are tried.
     ratio = log_uniform(LEAST_RATIO, LARGEST_RATIO, rng)
     if stratum == "the paper's own data":
         own = [syn_small(), *(syn_medium(num_queries) for num_queries in (1, 3, 5, 10))]
         return System(stratum, number, own[number % len(own)], ratio)
 
     for _ in range(MOST_TRIES):
+        # None, if the classes don't have what defines the stratum.
         classes = _drawn(stratum, rng)
         if classes is not None:
             return System(stratum, number, classes, ratio)

@@ -146,10 +146,12 @@ class SequenceClasses(Probabilities):
         vocab_size
             M, if there are tokens without a name. Default: the number of names.
         frequencies
-            P(n) by class, of every class. Default: uniform.
+            P(n) by class, of every class; they sum to 1. Default: uniform.
 
         Examples
         --------
+        The coordinate ``token`` has the tokens that some class holds.
+
         >>> topics = {"ship": {"and": 0.4, "wave": 0.6}, "plane": {"and": 0.4, "cloud": 0.6}}
         >>> classes = SequenceClasses.from_dicts(topics, query_of="the", vocab_size=100)
         >>> classes
@@ -265,9 +267,10 @@ class SequenceClasses(Probabilities):
     def _key(self) -> tuple[Any, ...]:
         """Return all numbers and names, for ``==`` and ``hash`` in this process.
 
-        It isn't :func:`checksum`, which makes P(l|n) a dense array, and which can't change, because
-        stored results hold it.
+        It isn't :func:`checksum`: that makes P(l|n) a dense array, and the way in which it is
+        computed has to stay, because stored results hold checksums.
         """
+        # SciPy chooses 32 or 64 bits for the places of a sparse matrix.
         arrays = (self._probs.indptr, self._probs.indices, self.query_of, self.next_of)
         numbers = (
             self.vocab_size,

@@ -182,7 +182,7 @@ def _check_given(initial: Any, vocab_size: int, heads: int) -> None:
             "initial values are zero, random, (Y, Z), or the data set of a training to go on with",
             "pass a pair of M x M arrays",
         )
-    shapes = [(vocab_size, vocab_size)]
+    shapes: list[tuple[int, ...]] = [(vocab_size, vocab_size)]
     sizes = f"M x M arrays, M = {vocab_size}"
     if heads:
         shapes.append((heads, vocab_size, vocab_size))
@@ -204,20 +204,20 @@ def _check_given(initial: Any, vocab_size: int, heads: int) -> None:
 
 
 def _check_continues(run: xr.Dataset, classes: SequenceClasses, settings: Settings) -> None:
-    """Raise :class:`BadInput` unless a run goes on as it began: the classes, and all settings of
-    FIXED.
+    """Raise :class:`BadInput` unless a run goes on with the classes that it began with, and with
+    the same value of each setting in FIXED.
+
+    A run of the plain model doesn't store its model.
     """
     held = {"model": PLAIN, **run.attrs, "seeds": run["seed"].values.tolist()}
     held |= {name: run[name].values.tolist() for name in ("lr_y", "lr_z")}
     asked = {"model": PLAIN, **settings.attributes(classes), "seeds": settings.seeds}
     asked |= {"lr_y": settings.lr_y, "lr_z": settings.lr_z}
-    values = [
-        f"{name} = {shown(value)} after {name} = {shown(held.get(name))}"
-        for name, value in asked.items()
-        if name in FIXED and held.get(name) != value
-    ]
+    rule = "a training goes on with the classes and settings that it began with"
+    remedy = "pass the same, or start anew from (Y, Z)"
     if str(run[CHECKSUM].values) != checksum(classes):
-        values.insert(0, f"classes = {shown(classes)} after others")
-    if values:
-        rule = "a training goes on with the classes and settings that it began with"
-        raise BadInput(values[0], rule, "pass the same, or start anew from (Y, Z)")
+        raise BadInput(f"classes = {shown(classes)} after others", rule, remedy)
+    for name, value in asked.items():
+        before = held.get(name)
+        if name in FIXED and before != value:
+            raise BadInput(f"{name} = {shown(value)} after {name} = {shown(before)}", rule, remedy)

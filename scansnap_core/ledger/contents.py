@@ -135,7 +135,8 @@ def _matching(pattern: str, book: Path) -> list[str]:
             for suffix in PAGE_SUFFIXES
             for path in book.glob(f"{pattern}{suffix}")
         ]
-    # pathlib raises the first for an empty pattern, and the second for an absolute one.
+    # pathlib raises the first where ** stands beside other characters, and the second for an
+    # absolute pattern.
     except (ValueError, NotImplementedError):
         rule = "a pattern is that of files below the book's folder"
         raise BadInput(

@@ -121,6 +121,9 @@ def asked(entry: Check | Refutation, number: str = "measured") -> str:
     """Say in words what is asked of a check's or a refutation's number, which is ``"measured"`` or
     ``"control"``.
 
+    What a check measured must meet its bound, and its control must not. Of a refutation the control
+    must: it is the repaired formula's number, while the printed formula's is the measured one.
+
     Examples
     --------
     >>> asked(Check("size", "numeric", "It is small", "0.1", "< 1", "2", "a large one"))
@@ -132,7 +135,8 @@ def asked(entry: Check | Refutation, number: str = "measured") -> str:
     sign, _, bound = required.partition(" ")
     needed = _IN_WORDS[sign] + bound
     refutes = isinstance(entry, Refutation)
-    if refutes == (number == "control"):
+    must_meet_the_bound = number == ("control" if refutes else "measured")
+    if must_meet_the_bound:
         return f"must be {needed}"
     if not isinstance(entry, Refutation):
         return f"where the claim needs {needed}"

@@ -74,8 +74,9 @@ class Conclusion:
 
     @property
     def other_refutations(self) -> dict[str, int]:
-        """Count the refutations that hit something else than the page's own claim, by what they
-        judge.
+        """Count the refutations that don't decide the verdict, by what each of them judges.
+
+        They judge something beside the page's own claim, such as a remark or one way to read it.
         """
         judged = [refutation.judges for refutation in self.refutations]
         return {

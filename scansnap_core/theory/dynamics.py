@@ -29,8 +29,11 @@ after it.
 
 @takes(classes=CLASSES)
 def moments(classes: SequenceClasses, lr_y: float) -> list[int]:
-    """Return t_0'/2, t_0', t_0, 4 t_0, 40 t_0 (Theorem 4) of uniform classes, rounded to whole
-    steps of batch size 1.
+    """Return t_0'/2, t_0', t_0, 4 t_0, 40 t_0 of classes that are equally frequent, rounded to
+    whole steps of batch size 1.
+
+    t_0' < t_0 are the two ends of Theorem 4's phase transition, which depend on eta_Y and not on
+    eta_Z. So the moments lie before it, at its ends, and long after it.
 
     M must be 4 or more (see :func:`scansnap_core.theory.clocks.omega`).
     """

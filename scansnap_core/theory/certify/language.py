@@ -142,8 +142,8 @@ def read_variables(symbols: Iterable[Any]) -> dict[str, Any]:
 def check_bounds(symbol: sp.Symbol, low: Any, high: Any, *, beyond: bool = False) -> None:
     """Raise `BadInput` unless a variable's bounds keep to the sign that its symbol was made with.
 
-    SymPy may have simplified by that sign, which is then assumed. The lower bound belongs to the
-    values, unless these lie ``beyond`` it.
+    SymPy may have simplified the claim by that sign, and then says nothing about other values. Both
+    bounds are values of the variable, but the lower one isn't if ``beyond`` is true, as on a ray.
     """
     [sign] = read_variables([symbol]).values()
     above = low > 0 or (beyond and low >= 0)

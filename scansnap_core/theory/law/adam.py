@@ -29,9 +29,11 @@ def first_signs(classes: SequenceClasses) -> Floats:
 
     It is 1 for up, -1 for down and 0 for a token that doesn't move; all others move at one speed.
 
+    At Y = Z = 0 the gradient of Z is 0, so what moves z has to be read off after Y's first update.
     As the rates go to 0, Adam's first updates move each entry of Y by one size, with the sign of
     its gradient at Y = Z = 0. So Y is a multiple of that matrix of signs, and z moves with the sign
-    of its own gradient under this Y, by Eqn 4.
+    of its own gradient under this Y, by Eqn 4. These are gradients of J, which training makes
+    larger.
     """
     expectation = Expectation(classes)
     compact = classes.compact

@@ -280,8 +280,11 @@ def value_of(expression: sp.Basic, found: Mapping[str, float]) -> float:
 
 @cache
 def _compiled(expression: sp.Basic) -> tuple[list[str], Any]:
-    """Compile a formula or a condition, once: the names of its symbols, and a function of their
-    values in this order.
+    """Compile a formula or a condition, once. Return the names of its symbols, and a function that
+    takes their values in this order.
+
+    :func:`function_of` makes functions of formulas alone, so a condition, which gives True or
+    False, is compiled by SymPy.
     """
     symbols = sorted(expression.free_symbols, key=str)
     is_formula = isinstance(expression, sp.Expr)

@@ -78,8 +78,8 @@ def s_of(
     """Solve tau(s) = tau for the parameter s, in tau's shape.
 
     It takes 0 <= tau <= 1e280, K >= 1, M >= K and M >= 2, and 0 <= rho < 1. Newton steps on ln tau
-    as a function of ln s begin at an upper bound of s (``_bound``) and end when s no longer
-    changes, or after ``steps``.
+    as a function of ln s, in which nothing overflows, begin at an upper bound of s (``_bound``).
+    They end when s no longer changes, or after ``steps``.
     """
     number(least=max(num_classes, 2), remedy="pass at least K, and 2")("vocab_size", vocab_size)
     times = checked_numbers(
@@ -99,13 +99,15 @@ def s_of(
     found = _bound(times[later], *size)
     for _ in range(steps):
         reached = log_tau(found, *size)
-        # ln of the second term of tau_rate, which alone would overflow.
+        # dtau/ds has two terms (tau_rate). This is ln of the second one, which itself would
+        # overflow; the first one is the rate of the evidence a.
         log_rate = (
             (m + 1) * found
             + (num_classes - 1) * np.log1p(np.expm1(found) / X)
             - np.log((1 - rho) * X)
         )
-        # An s near 1e-300 can overflow here; its bound is exact, so that it isn't changed.
+        # Where s is near 1e-300, 1/tau can overflow. There the bound is s itself, to all digits,
+        # and nan_to_num leaves it unchanged.
         with np.errstate(over="ignore", invalid="ignore"):
             # The slope is d(ln tau)/ds, and the step is one in ln s.
             slope = np.exp(log_rate - reached) + _a_rate(found, *size) * np.exp(-reached)

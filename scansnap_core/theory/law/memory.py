@@ -383,7 +383,9 @@ class Law:
     def path(self, taus: Floats) -> list[State]:
         """Compute the states at ascending taus = eta_Y t/K above 0, to seven digits, one for each.
 
-        Integration is in x = ln tau, so rates per unit of tau are multiplied by dtau/dx = e^x.
+        Integration is in x = ln tau, because what happens spreads over many powers of ten of tau.
+        So rates per unit of tau are multiplied by dtau/dx = e^x. As ln 0 isn't a number, it begins
+        at a small tau (:func:`first_tau`), at the state that the first step of size tau leads to.
         """
         begin = first_tau(taus)
         return self.along(

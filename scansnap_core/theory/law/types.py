@@ -111,7 +111,8 @@ def types_of(classes: SequenceClasses, apart: Sequence[int] = ()) -> Types:
     classes
         The class system.
     apart
-        Numbers of classes that each get a type of their own, even if others are like them.
+        Classes, by number from 0 on, that each get a type of their own, even if others are like
+        them.
 
     Examples
     --------
@@ -133,13 +134,16 @@ def types_of(classes: SequenceClasses, apart: Sequence[int] = ()) -> Types:
     rows = np.round(np.hstack([common, distinct, classes.paces[:, None], label]), DIGITS)
     _, kind = np.unique(rows, axis=0, return_inverse=True)
 
-    # Then the kind of each query: the sorted list of the kinds of classes that ask with it.
+    # Then the kind of each query: the sorted list of the kinds of classes that ask with it. These
+    # lists differ in length, so they are compared as text.
     _, query_row = np.unique(classes.query_of, return_inverse=True)
     by_query_and_kind = np.lexsort((kind, query_row))
     asked = np.split(kind[by_query_and_kind], np.cumsum(np.bincount(query_row))[:-1])
     _, of_query = np.unique([str(kinds.tolist()) for kinds in asked], return_inverse=True)
 
-    # A type is a kind of query together with a kind of class.
+    # A type is a kind of query together with a kind of class. Types are defined by the types that
+    # share the query, and this ends the circle: all classes of one query have its kind, so to count
+    # their kinds is to count their types.
     both = np.column_stack([of_query[query_row], kind])
     pairs, first, of_class = np.unique(both, axis=0, return_index=True, return_inverse=True)
 
