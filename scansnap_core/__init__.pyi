@@ -21,9 +21,9 @@ from .theory.sampling import FiniteLengthFlow as FiniteLengthFlow
 from .theory.solving import IntegrationFailed as IntegrationFailed
 
 # -- Our law (drift, memory, sampling)
-from .theory.law.predicting import predict as predict
-from .theory.law.expected_error import PredictionOutOfRange as PredictionOutOfRange
-from .theory import law as law
+from .law.predicting import predict as predict
+from .law.expected_error import PredictionOutOfRange as PredictionOutOfRange
+from . import law as law
 
 # -- Measures of a training or a flow
 from .theory.quantities import theory_of as theory_of
@@ -45,7 +45,7 @@ from . import pictures as pictures
 from . import plots as plots
 
 # -- Bad input
-from .bad_input import BadInput as BadInput
+from .base.bad_input import BadInput as BadInput
 
 __all__: list[str]
 __version__: str

@@ -125,7 +125,7 @@ def _run(given: Sequence[str], stops: _Stops) -> int:
     """
     import traceback
 
-    from scansnap_core.bad_input import BadInput
+    from scansnap_core.base.bad_input import BadInput
 
     for option, value in itertools.pairwise([*given, "-"]):
         if option.startswith("--") and (not value or option.endswith("=")):

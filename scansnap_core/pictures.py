@@ -14,10 +14,10 @@ import numpy as np
 import xarray as xr
 
 from scansnap_core import plots
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.extras import needs
+from scansnap_core.base.rules import Rule
 from scansnap_core.data.sequences import CLASSES, SequenceClasses
-from scansnap_core.extras import needs
-from scansnap_core.rules import Rule
 from scansnap_core.theory import measures
 
 with needs("plots"):

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.digits import digits as written
-from scansnap_core.extras import needs
-from scansnap_core.rules import Rule, checked_list, takes
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.digits import digits as written
+from scansnap_core.base.extras import needs
+from scansnap_core.base.rules import Rule, checked_list, takes
 
 with needs("plots"):
     import matplotlib as mpl

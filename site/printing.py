@@ -19,7 +19,7 @@ from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import PdfMargins, sync_playwright
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from scansnap_core import files
+from scansnap_core.base import files
 
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "_build/html"

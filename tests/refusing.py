@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 
 ANY = "…"
 """Stands for any text: a temporary folder, or what the operating system says."""

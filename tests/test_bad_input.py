@@ -14,12 +14,12 @@ import pytest
 import torch
 
 from scansnap_core import BadInput
+from scansnap_core.base.rules import FLAG, RATE, SEQ_LEN, Rule, shown
 from scansnap_core.data.datasets import syn_small
 from scansnap_core.engine import training
 from scansnap_core.engine.names import OPTIMIZERS
 from scansnap_core.engine.settings import BETWEEN_0_AND_1, DEVICE, RNGS, SEEDS, STARTS
 from scansnap_core.engine.training import train
-from scansnap_core.rules import FLAG, RATE, SEQ_LEN, Rule, shown
 from tests.refusing import refuses
 
 GOOD: dict[str, Any] = {"lr_y": 1.0, "lr_z": 1.0, "steps": 2, "batch_size": 4, "seq_len": 8}

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from scansnap_core import __version__
-from scansnap_core.extras import MissingExtra, needs
+from scansnap_core.base.extras import MissingExtra, needs
 from tests.refusing import refuses
 
 ROOT = Path(__file__).parents[1]

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from scansnap_core import progress
-from scansnap_core.progress import Lines, progress_bar
+from scansnap_core.base import progress
+from scansnap_core.base.progress import Lines, progress_bar
 
 
 @pytest.fixture

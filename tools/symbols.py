@@ -32,8 +32,8 @@ from page_symbols import (
     used_in,
 )
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.book.equations import EQUATIONS_FILE
 from scansnap_core.ledger.contents import chapter_paths
 from scansnap_core.ledger.registry import read_json

@@ -6,7 +6,7 @@ All of it comes from `CITATION.cff`.
 import json
 from pathlib import Path
 
-from scansnap_core import files
+from scansnap_core.base import files
 from scansnap_core.book.citation import ZENODO_FILE, zenodo
 
 ROOT = Path(__file__).parents[1]

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
-from scansnap_core.extras import needs
-from scansnap_core.files import TEXT, Entry, list_of
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.extras import needs
+from scansnap_core.base.files import TEXT, Entry, list_of
+from scansnap_core.base.rules import Rule
 from scansnap_core.ledger.contents import read_contents
 from scansnap_core.ledger.papers import TABLE_OF_CONTENTS, papers_of
-from scansnap_core.rules import Rule
 
 CITATION_FILE = Path("CITATION.cff")
 BIBLIOGRAPHY = Path("references.bib")

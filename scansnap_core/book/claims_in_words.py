@@ -25,13 +25,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.files import TEXT, Entry
+from scansnap_core.base.rules import Rule
 from scansnap_core.book.notebooks import Stored
-from scansnap_core.files import TEXT, Entry
 from scansnap_core.ledger.entries import DECISIVE, Finding, Refutation
 from scansnap_core.ledger.verdicts import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN
-from scansnap_core.rules import Rule
 
 FILE = "claims_in_words.yaml"
 _KEYS = ("place", "says", "answers", "against")

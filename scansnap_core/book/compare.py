@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scansnap_core.extras import needs
+from scansnap_core.base.extras import needs
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

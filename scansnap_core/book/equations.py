@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.files import COUNT, LIST, MAPPING, TEXT, Entry, list_of
+from scansnap_core.base.rules import Rule, one_of
 from scansnap_core.book.errata import Erratum, Place, read_errata
 from scansnap_core.book.notebooks import Stored, read_stored
 from scansnap_core.book.prose import texts
-from scansnap_core.files import COUNT, LIST, MAPPING, TEXT, Entry, list_of
 from scansnap_core.ledger.display import anchor_of, render
 from scansnap_core.ledger.entries import PROVED, Finding, Refutation
 from scansnap_core.ledger.registry import Page
 from scansnap_core.ledger.verdicts import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION
-from scansnap_core.rules import Rule, one_of
 
 EQUATIONS_FILE = Path("chapters", "equations.yaml")
 KINDS = ("definition", "claim", "step", "premise")

@@ -11,16 +11,16 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.files import LIST, TEXT, Entry, list_of
+from scansnap_core.base.rules import Rule, one_of
 from scansnap_core.book.notebooks import Stored, read_stored
-from scansnap_core.files import LIST, TEXT, Entry, list_of
 from scansnap_core.ledger.contents import chapter_paths, document_of
 from scansnap_core.ledger.display import anchor_of as anchor_of_claim
 from scansnap_core.ledger.display import render
 from scansnap_core.ledger.entries import JUDGES, Refutation, asked
 from scansnap_core.ledger.registry import Page
-from scansnap_core.rules import Rule, one_of
 
 ERRATA_FILE = Path("chapters", "errata.yaml")
 RANKS = {

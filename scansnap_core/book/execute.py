@@ -16,8 +16,8 @@ from tempfile import mkdtemp
 from time import perf_counter
 from typing import Any
 
+from scansnap_core.base.extras import needs
 from scansnap_core.book.notebooks import code_cells, read_notebook, write_notebook
-from scansnap_core.extras import needs
 
 with needs("book"):
     import nbformat

@@ -16,8 +16,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scansnap_core.base.extras import needs
 from scansnap_core.book.notebooks import code_cells
-from scansnap_core.extras import needs
 from scansnap_core.ledger.entries import PROVED
 from scansnap_core.ledger.registry import Page
 from scansnap_core.ledger.verdicts import VERDICT_MIME, Verdict

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from statistics import fmean
 
+from scansnap_core.base.extras import needs
 from scansnap_core.book.notebooks import read_stored
-from scansnap_core.extras import needs
 from scansnap_core.ledger.display import VERDICT_CLASS, render
 from scansnap_core.ledger.registry import Page
 from scansnap_core.ledger.verdicts import FAILS_AS_PRINTED, HOLDS, HOLDS_UNDER_A_CONDITION, OPEN

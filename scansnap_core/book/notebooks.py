@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
-from scansnap_core.extras import needs
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.extras import needs
 from scansnap_core.ledger.contents import PAGE_SUFFIXES, chapter_paths, entries, read_contents
 from scansnap_core.ledger.entries import Finding
 from scansnap_core.ledger.papers import TABLE_OF_CONTENTS
@@ -32,7 +32,8 @@ def read_notebook(path: Path) -> NotebookNode:
     try:
         fault = next(iter_validate(content), None)
         notebook: NotebookNode = nbformat.v4.to_notebook(content)
-    except Exception as error:  # nbformat's own, on what no schema foresaw
+    # Where the JSON isn't that of a notebook at all, nbformat fails with an error of its own.
+    except Exception as error:
         raise unreadable(path, f"{type(error).__name__}: {error}") from None
     if fault is not None:
         raise unreadable(path, f"{'.'.join(map(str, fault.absolute_path))}: {fault.message}")

@@ -18,8 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.book.notebooks import (
     contents,
     read_notebook,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.book import faults, notebooks, prose
 from scansnap_core.book.claims_in_words import claims_in_words
 from scansnap_core.book.compare import differences

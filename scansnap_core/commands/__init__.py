@@ -16,9 +16,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
-from scansnap_core.extras import needs
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.extras import needs
 from scansnap_core.storage.provenance import provenance
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ import json
 import sys
 from pathlib import Path
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import whole
 from scansnap_core.commands import command
-from scansnap_core.rules import whole
 
 VERIFIED = 0
 NOT_VERIFIED = 1
@@ -29,10 +29,10 @@ NOT_VERIFIED = 1
 def verify(options: argparse.Namespace) -> int:
     """Execute chapters, compare their outputs with the stored ones, and print the verdicts."""
     # Jupyter's client takes longest to import; the other commands don't need it.
-    from scansnap_core import files
+    from scansnap_core.base import files
+    from scansnap_core.base.progress import progress_bar
     from scansnap_core.book.verify import cell_count, find_chapters
     from scansnap_core.book.verify import verify as verify_chapters
-    from scansnap_core.progress import progress_bar
 
     whole(says="at least one chapter is executed at a time", remedy="pass e.g. --jobs 2")(
         "jobs", options.jobs

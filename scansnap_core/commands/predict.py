@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import number, one_of
 from scansnap_core.commands import CLASS_FILE, REQUIRED, NewFile, command
 from scansnap_core.engine.names import MOMENTUM
-from scansnap_core.rules import number, one_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -45,10 +45,10 @@ SHOWN = 10
 def run(options: argparse.Namespace) -> int:
     """Predict what SGD does to a class system from zero weights, by our law."""
     from scansnap_core.data.sequences import SequenceClasses
-    from scansnap_core.theory.law.answer import answer
-    from scansnap_core.theory.law.answer_numbers import ANSWERED
-    from scansnap_core.theory.law.expected_error import PredictionOutOfRange
-    from scansnap_core.theory.law.predicting import predict
+    from scansnap_core.law.answer import answer
+    from scansnap_core.law.answer_numbers import ANSWERED
+    from scansnap_core.law.expected_error import PredictionOutOfRange
+    from scansnap_core.law.predicting import predict
     from scansnap_core.theory.solving import IntegrationFailed
 
     classes = SequenceClasses.load(options.file)
@@ -117,7 +117,7 @@ def _table(found: xr.Dataset, classes: SequenceClasses, n: int) -> str:
     Equally frequent tokens stand in one column. If attention tells equally frequent common ones
     apart, it is the column of the token whose z is lowest at the end.
     """
-    from scansnap_core.theory.law.trials import columns, lowest
+    from scansnap_core.law.trials import columns, lowest
 
     row = classes.compact.query_row[n]
     name = classes.coords["class"][n]

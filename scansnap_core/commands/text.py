@@ -9,7 +9,7 @@ import sys
 from dataclasses import fields
 from pathlib import Path
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.commands import DEVICE, GOES_ON, REQUIRED, command
 from scansnap_core.text.settings import OPTIMIZERS, Settings
 

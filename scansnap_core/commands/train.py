@@ -11,11 +11,11 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import MOST_VALUES
 from scansnap_core.commands import CLASS_FILE, DEVICE, GOES_ON, REQUIRED, NewFile, command
 from scansnap_core.commands.audit import listed
 from scansnap_core.engine.names import MODELS, MOMENTUM, OPTIMIZERS
-from scansnap_core.rules import MOST_VALUES
 from scansnap_core.sweeps.defaults import in_a_line
 
 if TYPE_CHECKING:

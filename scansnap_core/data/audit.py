@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scansnap_core.base.rules import RATE, SEQ_LEN, optional, takes
 from scansnap_core.data.sequences import CLASSES, SequenceClasses
-from scansnap_core.rules import RATE, SEQ_LEN, optional, takes
 
 MUCH_GREATER = 10.0
 """The paper writes a >> b without a constant; the audit reads it as a >= 10 b and prints the ratio.

@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.files import Entry
+from scansnap_core.base.rules import Rule, whole
 from scansnap_core.data.inputs import SIZE, checked_names, entries, named_classes
-from scansnap_core.files import Entry
-from scansnap_core.rules import Rule, whole
 
 EXAMPLE = "see the example that python -m pydoc scansnap_core.data.class_files shows"
 ENTRIES = Rule(

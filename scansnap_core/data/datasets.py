@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import checked_numbers, number, takes, whole
 from scansnap_core.data.inputs import SIZE, check_places
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.rules import checked_numbers, number, takes, whole
 
 NUM_COMMON = 10
 DISTINCT_WEIGHTS = np.linspace(0.1, 1.0, 10)

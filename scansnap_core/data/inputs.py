@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import (
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import (
     Rule,
     check_differ,
     check_not_masked,

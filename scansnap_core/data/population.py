@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from scansnap_core.base.rules import one_of, takes, whole
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
-from scansnap_core.rules import one_of, takes, whole
 
 STRATA = {
     "alike": (

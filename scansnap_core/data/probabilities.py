@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import SEQ_LEN, takes, whole
 from scansnap_core.data.inputs import (
     GENERATOR,
     SIZE,
@@ -28,7 +29,6 @@ from scansnap_core.data.inputs import (
     fix,
 )
 from scansnap_core.data.inputs import OTHERS as OTHERS
-from scansnap_core.rules import SEQ_LEN, takes, whole
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.extras import needs
+from scansnap_core.base.rules import PATH, Rule, takes
 from scansnap_core.data import class_files
 from scansnap_core.data.inputs import (
     check_places,
@@ -28,8 +30,6 @@ from scansnap_core.data.inputs import (
 from scansnap_core.data.probabilities import Floats as Floats
 from scansnap_core.data.probabilities import Ints as Ints
 from scansnap_core.data.probabilities import Probabilities
-from scansnap_core.extras import needs
-from scansnap_core.rules import PATH, Rule, takes
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,6 +17,7 @@ from concurrent.futures import Executor
 import numpy as np
 from scipy import sparse
 
+from scansnap_core.base.rules import RATE, check_memory, takes, whole
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses
 from scansnap_core.engine.compiled_draws import ByCounter
 from scansnap_core.engine.draws import Draws, Fresh, draws_of
@@ -24,7 +25,6 @@ from scansnap_core.engine.kernel import climb, climb_classes, climb_common, prep
 from scansnap_core.engine.results import TrainingDiverged
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.starts import initial_values
-from scansnap_core.rules import RATE, check_memory, takes, whole
 
 CHUNK = 128
 """Samples are drawn for this many steps at a time; they take CHUNK x B x S numbers."""

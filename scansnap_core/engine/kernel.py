@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from scansnap_core.extras import needs
+from scansnap_core.base.extras import needs
 
 with needs("sweeps"):
     from numba import njit, types

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import shown
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import shown
 
 PLAIN = "plain"
 """The paper's model, with Lemma 1's gradients in closed form."""

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.engine.names import ADAM_BETAS, ADAM_EPS, OPTIMIZERS
 from scansnap_core.engine.surroundings import undisturbed
 

@@ -13,19 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xarray as xr
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.engine.names import (
-    MODELS,
-    MOMENTUM,
-    OPTIMIZERS,
-    PLAIN,
-    check_takes,
-    heads_of,
-    name_of,
-    resolved,
-)
-from scansnap_core.rules import (
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import (
     FLAG,
     RATE,
     SEQ_LEN,
@@ -40,6 +29,17 @@ from scansnap_core.rules import (
     one_of,
     optional,
     whole,
+)
+from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.engine.names import (
+    MODELS,
+    MOMENTUM,
+    OPTIMIZERS,
+    PLAIN,
+    check_takes,
+    heads_of,
+    name_of,
+    resolved,
 )
 
 if TYPE_CHECKING:

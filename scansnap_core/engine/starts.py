@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import check_memory, not_finite, shown
 from scansnap_core.data.probabilities import OTHERS, Outputs
 from scansnap_core.data.sequences import Floats, Ints, SequenceClasses, checksum
 from scansnap_core.engine import draws
 from scansnap_core.engine.names import PLAIN, check_windows, heads_of
 from scansnap_core.engine.results import labels_of, outputs_of, rows_of, shapes_of
 from scansnap_core.engine.settings import CHECKSUM, Settings
-from scansnap_core.rules import check_memory, not_finite, shown
 
 FIXED = (
     "seeds",

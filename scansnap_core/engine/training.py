@@ -11,6 +11,8 @@ import torch
 import xarray as xr
 from torch import Tensor
 
+from scansnap_core.base.progress import progress_bar
+from scansnap_core.base.rules import FLAG, takes
 from scansnap_core.data.sequences import CLASSES, SequenceClasses
 from scansnap_core.engine import optimizers, variants
 from scansnap_core.engine.draws import Counter, draws_of
@@ -26,8 +28,6 @@ from scansnap_core.engine.results import (
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.starts import check_fits, final, initial_values
 from scansnap_core.engine.surroundings import undisturbed
-from scansnap_core.progress import progress_bar
-from scansnap_core.rules import FLAG, takes
 
 __all__ = ["TrainingDiverged", "train"]
 

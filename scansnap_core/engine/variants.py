@@ -29,7 +29,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import shown
 from scansnap_core.data.probabilities import Outputs
 from scansnap_core.data.sequences import Ints, SequenceClasses
 from scansnap_core.engine.model import (
@@ -42,7 +43,6 @@ from scansnap_core.engine.model import (
     normalise,
 )
 from scansnap_core.engine.names import name_of
-from scansnap_core.rules import shown
 
 MOST = 1024
 """A name's number of heads or windows is at most this."""

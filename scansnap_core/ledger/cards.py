@@ -35,8 +35,9 @@ the one figure to look at, or empty.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.files import TEXT, Entry, list_of
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.files import TEXT, Entry, list_of
+from scansnap_core.base.rules import Rule, one_of
 from scansnap_core.ledger.claims import CARD, Claims
 from scansnap_core.ledger.entries import DECISIVE, Check, Refutation, Row, asked
 from scansnap_core.ledger.papers import Dynamics
@@ -48,7 +49,6 @@ from scansnap_core.ledger.verdicts import (
     REPRODUCED,
     REPRODUCED_SMALLER,
 )
-from scansnap_core.rules import Rule, one_of
 
 PRINTED = "as printed"
 REPAIRED = "repaired"

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, overload
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.digits import in_prose
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.digits import in_prose
+from scansnap_core.base.rules import Rule, one_of
 from scansnap_core.ledger.cards import card_of, smaller_runs
 from scansnap_core.ledger.claims import Claim, Claims, read_claims
 from scansnap_core.ledger.contents import reading_link
@@ -36,7 +37,6 @@ from scansnap_core.ledger.proofs import ProofWitness, formula_tried
 from scansnap_core.ledger.registry import WITHOUT_CARD, Page, notebook_of, page
 from scansnap_core.ledger.values import NoEvidence, holds, is_infinite, requirement, scalar, written
 from scansnap_core.ledger.verdicts import Conclusion
-from scansnap_core.rules import Rule, one_of
 
 _PROSE = Rule(
     lambda text: isinstance(text, str) and bool(text.strip()),
@@ -104,7 +104,7 @@ class Chapter:
     def numbers(self, numbers: Mapping[str, str] | None = None, /, **more: str) -> None:
         """Give the numbers that the chapter's prose contains, by name.
 
-        They are written as :func:`~scansnap_core.digits.in_prose` does.
+        They are written as :func:`~scansnap_core.base.digits.in_prose` does.
         In the text of any page ``<data value="drop">1.2</data>`` is the number ``drop`` of the same
         page, and ``<data value="lemma_06:drop">1.2</data>`` that of another. ``scansnap verify``
         compares the number in the text with this one, and with ``--store`` writes it there.

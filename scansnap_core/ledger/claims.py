@@ -53,12 +53,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
-from scansnap_core.files import TEXT, Entry
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.files import TEXT, Entry
+from scansnap_core.base.rules import Rule
 from scansnap_core.ledger.entries import JUDGES, PROVED, VOICES
 from scansnap_core.ledger.values import RELATIONS
-from scansnap_core.rules import Rule
 
 CARD = "card"
 NUMBERS = "numbers"

@@ -11,8 +11,8 @@ from importlib.metadata import metadata as metadata_of
 from pathlib import Path
 from typing import Any
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.ledger.papers import TABLE_OF_CONTENTS
 
 PAGE_SUFFIXES = (".ipynb", ".md", ".rst", ".txt")

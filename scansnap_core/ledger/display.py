@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scansnap_core.extras import needs
+from scansnap_core.base.extras import needs
 from scansnap_core.ledger import verdicts
 from scansnap_core.ledger.cards import (
     AS_PRINTED,
@@ -287,7 +287,8 @@ def _environment(folder: Path) -> Environment:
     """Make Jinja's environment for a folder of templates, once: it escapes what it fills in, and a
     name that isn't given is an error.
     """
-    # Every chapter imports the ledger; what draws nothing starts the faster without templates.
+    # Every chapter imports the ledger. A program that draws nothing needs no templates, and starts
+    # faster without them.
     with needs("book"):
         from jinja2 import Environment, FunctionLoader, StrictUndefined
         from markupsafe import Markup
@@ -299,6 +300,7 @@ def _environment(folder: Path) -> Environment:
     environment = Environment(
         loader=FunctionLoader(load), autoescape=True, undefined=StrictUndefined
     )
+    # rich escapes the text itself, and then adds tags.
     environment.filters["rich"] = lambda text: Markup(rich(text))
     environment.filters["px"] = lambda length: f"{length:.0f}"
     return environment

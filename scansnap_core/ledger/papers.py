@@ -23,8 +23,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.files import COUNT, MAPPING, TEXT, Entry, list_of
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.files import COUNT, MAPPING, TEXT, Entry, list_of
 
 TABLE_OF_CONTENTS = "_toc.yml"
 _PAPER_KEYS = ("title", "authors", "year", "statements", "dynamics")

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.digits import digits
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.digits import digits
+from scansnap_core.base.rules import FLAG, Rule
 from scansnap_core.ledger import display
 from scansnap_core.ledger.claims import Claim
 from scansnap_core.ledger.entries import KINDS, PROVED, Proof
 from scansnap_core.ledger.registry import Page
-from scansnap_core.rules import FLAG, Rule
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,11 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.files import COUNT, MAPPING, TEXT, Entry, list_of
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.files import COUNT, MAPPING, TEXT, Entry, list_of
+from scansnap_core.base.rules import Rule, one_of
 from scansnap_core.ledger.contents import book_folder, chapter_paths, entries, read_contents
 from scansnap_core.ledger.papers import Paper, papers_of
-from scansnap_core.rules import Rule, one_of
 
 KEY = "scansnap"
 OTHER_KINDS = ("figure", "notation", "claim", "law", "beyond", "equations")

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.digits import digits
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.digits import digits
 
 ROUNDING_LEVEL = 1e-6
 

@@ -27,9 +27,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.extras import needs
-from scansnap_core.rules import PATH, memory, shown
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.extras import needs
+from scansnap_core.base.rules import PATH, memory, shown
 
 with needs("sweeps"):
     import zarr

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.data.sequences import ATTRIBUTE, SequenceClasses
 from scansnap_core.engine.compiled import SharedRuns
 from scansnap_core.engine.names import PLAIN, name_of

@@ -35,12 +35,12 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.files import Entry
+from scansnap_core.base.rules import RATE, checked_list, shown, whole
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.files import Entry
-from scansnap_core.rules import RATE, checked_list, shown, whole
 from scansnap_core.sweeps.grids import EXAMPLE, PAIR, Grid, check_axis
 
 REQUIRED = ("data", "rates", "steps", "seeds")

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import Rule, check_differ, checked_list
 from scansnap_core.data.sequences import SequenceClasses, checksum
 from scansnap_core.engine.names import check_windows, heads_of, name_of, resolved, source_digest
 from scansnap_core.engine.settings import (
@@ -25,7 +26,6 @@ from scansnap_core.engine.settings import (
     checked_seeds,
     known_variant,
 )
-from scansnap_core.rules import Rule, check_differ, checked_list
 from scansnap_core.sweeps.defaults import DEFAULTS
 from scansnap_core.sweeps.measures import Measure
 

@@ -16,10 +16,10 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import shown
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.names import check_takes, name_of, resolved, source_digest
-from scansnap_core.rules import shown
 from scansnap_core.theory import measures
 
 Function = Callable[..., xr.DataArray]

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import xarray as xr
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.extras import needs
+from scansnap_core.base.progress import progress_bar
+from scansnap_core.base.rules import FLAG, PATH, Rule, takes
 from scansnap_core.engine.compiled import num_threads
 from scansnap_core.engine.settings import checked_device
-from scansnap_core.extras import needs
-from scansnap_core.progress import progress_bar
-from scansnap_core.rules import FLAG, PATH, Rule, takes
 from scansnap_core.storage.provenance import program, provenance
 from scansnap_core.storage.store import writing
 from scansnap_core.sweeps.blocks import Block, blocks, layout_of, placed

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from scipy import sparse, special, stats
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.data.probabilities import Floats, Ints
 from scansnap_core.text.samples import Samples
 

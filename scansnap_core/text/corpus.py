@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
-from scansnap_core.extras import needs
-from scansnap_core.rules import one_of, takes, whole
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.extras import needs
+from scansnap_core.base.rules import one_of, takes, whole
 
 with needs("text"):
     import platformdirs

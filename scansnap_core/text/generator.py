@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from scansnap_core.rules import number, takes, whole
+from scansnap_core.base.rules import number, takes, whole
 from scansnap_core.text.corpus import EOS, UNK, Corpus
 
 SHORTEST_GAP = 35

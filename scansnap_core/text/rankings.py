@@ -13,9 +13,9 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import one_of, optional
 from scansnap_core.data.probabilities import Floats, Ints
-from scansnap_core.rules import one_of, optional
 from scansnap_core.text import yz
 from scansnap_core.text.cooccurrence import COMMON, DISTINCT, UNDECIDED
 from scansnap_core.text.samples import Samples

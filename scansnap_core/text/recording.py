@@ -12,11 +12,11 @@ import numpy as np
 import torch
 import xarray as xr
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.progress import progress_bar
+from scansnap_core.base.rules import FLAG, PATH, takes
 from scansnap_core.engine.settings import checked_device
-from scansnap_core.progress import progress_bar
-from scansnap_core.rules import FLAG, PATH, takes
 from scansnap_core.storage.provenance import program, provenance
 from scansnap_core.storage.store import Layout, Variable, writing
 from scansnap_core.text.corpus import Corpus

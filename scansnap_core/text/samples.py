@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import takes, whole
 from scansnap_core.data.probabilities import Floats, Ints
-from scansnap_core.rules import takes, whole
 
 
 @dataclass(frozen=True, eq=False)

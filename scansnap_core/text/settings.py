@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scansnap_core.rules import FLAG, RATE, Rule, check, is_whole, number, one_of, whole
+from scansnap_core.base.rules import FLAG, RATE, Rule, check, is_whole, number, one_of, whole
 
 OPTIMIZERS = ("sgd", "momentum", "adam")
 EVEN = Rule(

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim import SGD, Adam
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.engine.surroundings import undisturbed
 from scansnap_core.text.corpus import Corpus
 from scansnap_core.text.settings import Settings

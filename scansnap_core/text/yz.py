@@ -28,11 +28,11 @@ import xarray as xr
 from scipy import sparse
 from torch import Tensor
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import RATE, takes
 from scansnap_core.data.probabilities import Floats, Outputs
 from scansnap_core.engine import model
 from scansnap_core.engine.surroundings import undisturbed
-from scansnap_core.rules import RATE, takes
 from scansnap_core.text.samples import Samples
 
 

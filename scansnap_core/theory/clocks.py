@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, lambertw
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import RATE, check_memory, checked_numbers, number, takes, whole
 from scansnap_core.data.sequences import Floats
-from scansnap_core.rules import RATE, check_memory, checked_numbers, number, takes, whole
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
 

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import RATE, checked_numbers, is_real, is_whole, shown, takes, whole
 from scansnap_core.data.inputs import check_places
 from scansnap_core.data.probabilities import Outputs
 from scansnap_core.data.sequences import Floats, SequenceClasses
-from scansnap_core.rules import RATE, checked_numbers, is_real, is_whole, shown, takes, whole
 from scansnap_core.theory import formulas, spectrum
 from scansnap_core.theory.functions import function_of
 

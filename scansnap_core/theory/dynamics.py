@@ -15,8 +15,8 @@ import numpy as np
 import scipy
 import xarray as xr
 
+from scansnap_core.base.rules import checked_list, takes
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
-from scansnap_core.rules import checked_list, takes
 from scansnap_core.theory import clocks, decoder, flows, spectrum
 from scansnap_core.theory.solving import integrated, solve
 

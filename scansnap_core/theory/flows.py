@@ -18,12 +18,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import (
+    FLOW_RATE,
+    RATE,
+    check_not_masked,
+    not_finite,
+    one_of,
+    shown,
+    takes,
+)
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine.names import MODELS, PLAIN, check_windows, name_of
 from scansnap_core.engine.results import axes_of, rows_of, tokens_of
 from scansnap_core.engine.settings import known_variant
-from scansnap_core.rules import FLOW_RATE, RATE, check_not_masked, not_finite, one_of, shown, takes
 from scansnap_core.theory import clocks, spectrum
 from scansnap_core.theory.decoder import Expectation, Forward
 

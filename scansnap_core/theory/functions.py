@@ -18,8 +18,8 @@ import numpy as np
 import sympy as sp
 from scipy import special
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.rules import Rule, checked_list, shown, takes
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import Rule, checked_list, shown, takes
 
 _sigmoid, _omega, _log1p, _total = map(sp.Function, ("sigmoid", "omega", "log1p", "total"))
 _top = sp.Function("top", real=True)  # so that sqrt(e^(2 top)) is e^top

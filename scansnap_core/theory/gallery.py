@@ -14,10 +14,10 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import brentq
 
+from scansnap_core.base.rules import checked_numbers, number, takes, whole
 from scansnap_core.data.datasets import syn_medium, syn_small, with_overlap
 from scansnap_core.data.inputs import GENERATOR, check_places
 from scansnap_core.data.sequences import Floats, SequenceClasses
-from scansnap_core.rules import checked_numbers, number, takes, whole
 from scansnap_core.theory import spectrum
 
 MOST_CLASSES = 10_000

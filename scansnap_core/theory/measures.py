@@ -9,9 +9,9 @@ import xarray as xr
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import Rule, check, checked_numbers, is_whole, shown
 from scansnap_core.data.sequences import ATTRIBUTE, CLASSES, SequenceClasses, checksum
-from scansnap_core.rules import Rule, check, checked_numbers, is_whole, shown
 
 PLURALS = {"query": "queries", "token": "tokens"}
 

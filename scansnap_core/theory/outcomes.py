@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from scansnap_core.base.rules import RATE, one_of, takes
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
-from scansnap_core.rules import RATE, one_of, takes
 from scansnap_core.theory import clocks
 from scansnap_core.theory.flows import Flow, IdealisedFlow, ModifiedFlow, TrueFlow
 from scansnap_core.theory.solving import solve

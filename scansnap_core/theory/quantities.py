@@ -12,10 +12,10 @@ import xarray as xr
 from scipy.integrate import cumulative_trapezoid
 from sympy import diff
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import takes
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine.names import PLAIN
-from scansnap_core.rules import takes
 from scansnap_core.theory import clocks, decoder, formulas, measures, spectrum
 from scansnap_core.theory.functions import function_of
 
@@ -252,8 +252,10 @@ def _motion(
 
     Returns
     -------
-    f (..., class, token), xi (..., class), and the force on each class's z (..., class, token).
-    They are NaN where the run has diverged.
+    f (..., class, token), xi (..., class), and the force on the logits that each class reads, which
+    are those of its query (..., class, token): dz/dt in steps of batch size 1, over eta_Z. They are
+    NaN where the run has diverged. A run that has no Y is one of the law (10), whose speed is
+    ``gamma``.
     """
     compact = classes.compact
     logits = run.Z.transpose(..., "recorded", "query", "token")
@@ -266,12 +268,12 @@ def _motion(
         Y = run.Y.transpose(*lead, "token", "output")
         finite = finite & np.isfinite(Y).all(["token", "output"])
         targets = classes.labels(classes.next_of)[:, None] == Y.output.values
-        # By Theorem 1, from the gradient g on the run's own Y.
+        # By Theorem 1, from the gradient g of the objective with respect to f, on the run's own Y.
         g = decoder.forward(F, Y.where(finite, 0.0).values, targets, run.multiplicity.values).g
         xi = spectrum.xi(F, g)
         per_class = decoder.through_attention(F, g)
     else:
-        # By Eqn 10, from E' of the present F: the run has no Y.
+        # By Eqn 10: as M grows, beta tends to E' of the present F.
         clocked = gamma if "class" in gamma.dims else gamma.expand_dims("class")
         speed = clocked.broadcast_like(finite).transpose(*lead, "class").values
         E = spectrum.E(F)

@@ -14,10 +14,10 @@ import math
 import torch
 from torch import Tensor
 
+from scansnap_core.base.rules import SEQ_LEN, takes
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine import model, variants
 from scansnap_core.engine.surroundings import undisturbed
-from scansnap_core.rules import SEQ_LEN, takes
 from scansnap_core.theory.flows import TrueFlow
 
 

@@ -16,11 +16,11 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import Rule, checked_times, number, one_of, optional, takes
 from scansnap_core.data.sequences import ATTRIBUTE, Floats, checksum
 from scansnap_core.engine.names import heads_of, name_of
 from scansnap_core.engine.results import per_head
-from scansnap_core.rules import Rule, checked_times, number, one_of, optional, takes
 from scansnap_core.theory.flows import Flow
 
 SOLVERS = {"LSODA": LSODA, "DOP853": DOP853, "RK45": RK45, "RK23": RK23, "Radau": Radau, "BDF": BDF}
@@ -279,16 +279,17 @@ def integrated(
     """Integrate d(state)/dt, and return the states at ascending times after ``begin``, shape
     (times, N).
 
-    A solver that gives up, asks more than :data:`MOST_RATES` times or meets numbers that aren't
-    finite raises :class:`IntegrationFailed`. Its ``reached`` are the states at the first of the
-    times, shape (times reached, N).
+    SciPy's ``solve_ivp`` would return nothing of a run that fails on the way, so its solvers are
+    stepped here. A solver that gives up, asks for d(state)/dt more than :data:`MOST_RATES` times or
+    meets numbers that aren't finite raises :class:`IntegrationFailed`. Its ``reached`` are the
+    states at those of the times that were reached, shape (times reached, N), or None.
 
     Parameters
     ----------
     rhs, begin, start
         d(state)/dt, and the state (N,) at the time ``begin``.
     failed
-        Says up to where it went, given the time of the last state.
+        Says up to where it went, given the time at which it failed.
     method, solver
         One of ``SOLVERS``, and its tolerances as ``scipy.integrate.solve_ivp`` takes them.
 
@@ -313,7 +314,8 @@ def integrated(
         if next(asked) == MOST_RATES:
             raise failure(time, f"the solver asked for its rate of change {MOST_RATES:,} times")
         change = rhs(time, state)
-        if not np.isfinite(change).all():  # LSODA would try ever again
+        # LSODA would try again for ever.
+        if not np.isfinite(change).all():
             raise failure(time, "its rate of change isn't finite there")
         return change
 

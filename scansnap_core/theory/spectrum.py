@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import sympy as sp
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.data.sequences import Floats
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of

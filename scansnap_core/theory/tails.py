@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom, poisson
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.rules import checked_numbers, number, takes, whole
 from scansnap_core.data.sequences import Floats, Ints
-from scansnap_core.rules import checked_numbers, number, takes, whole
 
 CHANCE = number(least=0, most=1, says="a probability lies in [0, 1]", remedy="pass e.g. 0.5")
 

@@ -20,7 +20,8 @@ from sphinx.search.en import SearchEnglish
 from symbols import SYMBOL_ROW
 from tex_symbols import symbols
 
-from scansnap_core import files, ledger
+from scansnap_core import ledger
+from scansnap_core.base import files
 
 SYNONYMS = Path("chapters", "synonyms.yaml")
 """What else a page is found under; a book may do without."""

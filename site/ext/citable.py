@@ -27,7 +27,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 from stored_once import citation_of, key_in
 
-from scansnap_core import files
+from scansnap_core.base import files
 from scansnap_core.book.citation import Citation, name_of
 
 _PICTURE = re.compile(r'<img [^>]*src="[^"]*\.png"[^>]*>')

@@ -8,7 +8,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 
-from scansnap_core import files
+from scansnap_core.base import files
 
 BRING = """# This chapter runs inside of its book. Run these lines once: they bring it, some 1.7 GB.
 !git clone --quiet --depth 1 {repository}

@@ -20,7 +20,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 from stored_once import errata_in, key_in, place_of
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.book.citation import CITATION_FILE, bibtex
 from scansnap_core.book.equations import errata_index_html
 from scansnap_core.book.errata import Erratum, errata_html, errata_json, retired_html

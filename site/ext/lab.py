@@ -25,7 +25,7 @@ from lab_still import Setting, still_svg
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 
 FOLDER = "lab"
 FIELDS = "site/lab/fields.json"

@@ -4,7 +4,7 @@ scripts that fill them.
 With the option ``steps`` the widget ``plane`` grows by one arrow at a time.
 
 The calculator's script holds the lab's numeric core and the formulas, sentences and conditions of
-:mod:`scansnap_core.theory.law.sentences`, printed as JavaScript; the essay's holds the core and
+:mod:`scansnap_core.law.sentences`, printed as JavaScript; the essay's holds the core and
 what the essay shows.
 """
 
@@ -20,9 +20,7 @@ from lab_script import FUNCTIONS, core_script, function_script, parts
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from scansnap_core.theory.formulas import K, M, rho
-from scansnap_core.theory.functions import stable_form
-from scansnap_core.theory.law import (
+from scansnap_core.law import (
     answer,
     answer_numbers,
     closed,
@@ -31,6 +29,8 @@ from scansnap_core.theory.law import (
     sentences,
     trials,
 )
+from scansnap_core.theory.formulas import K, M, rho
+from scansnap_core.theory.functions import stable_form
 
 WIDGETS = {
     "calculator": (

@@ -39,8 +39,8 @@ from sphinx.util import logging
 from stored_once import place_of
 from tex_symbols import Symbol, symbols
 
-from scansnap_core import files
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.book.equations import EQUATIONS_FILE, equation_anchor
 
 SYMBOL_ROW = "symbol-"

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
+from scansnap_core.base.files import MAPPING, TEXT
 from scansnap_core.book.board import board_html
 from scansnap_core.book.claims_in_words import FILE, claims_in_words
 from scansnap_core.book.notebooks import Stored, read_stored
-from scansnap_core.files import MAPPING, TEXT
 from scansnap_core.ledger.entries import Refutation
 from scansnap_core.ledger.registry import WITHOUT_CARD
 from scansnap_core.ledger.verdicts import HOLDS, Verdict

@@ -12,6 +12,7 @@ import pytest
 import sympy as sp
 import yaml
 
+from scansnap_core.base.files import COUNT, LIST, MAPPING, TEXT
 from scansnap_core.book import equations
 from scansnap_core.book.equations import (
     EQUATIONS_FILE,
@@ -24,7 +25,6 @@ from scansnap_core.book.equations import (
 )
 from scansnap_core.book.errata import read_errata
 from scansnap_core.book.notebooks import Stored, read_stored
-from scansnap_core.files import COUNT, LIST, MAPPING, TEXT
 from scansnap_core.ledger import read_pages
 from scansnap_core.ledger.verdicts import FAILS_AS_PRINTED, HOLDS, Verdict
 from scansnap_core.theory.formulas import FORMULAS, SYMBOLS

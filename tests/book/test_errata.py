@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from scansnap_core.base.files import LIST, MAPPING
 from scansnap_core.book.errata import ERRATA_FILE, errata_html, errata_json, read_errata, retired_html
-from scansnap_core.files import LIST, MAPPING
 from scansnap_core.ledger.entries import JUDGES
 from tests.book.test_board import ROOT, SLIP, url, write_chapter
 from tests.refusing import refuses

@@ -10,7 +10,7 @@ import pytest
 from page_symbols import OWN, assumptions_named, equations_named, explained_by, meant_by
 from tex_symbols import symbols
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from tests.refusing import refuses
 from tools.symbols import (
     NOTATION,

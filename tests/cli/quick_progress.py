@@ -3,7 +3,7 @@
 import signal
 import sys
 
-from scansnap_core import progress
+from scansnap_core.base import progress
 from scansnap_core.cli import main
 
 progress.SECONDS = 0.1

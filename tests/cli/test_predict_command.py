@@ -12,12 +12,12 @@ import pytest
 import xarray as xr
 
 import scansnap_core as ss
+from scansnap_core.base.digits import digits
 from scansnap_core.cli import main
-from scansnap_core.digits import digits
+from scansnap_core.law import trials
+from scansnap_core.law.answer import answer
+from scansnap_core.law.answer_numbers import NAMES, numbers
 from scansnap_core.theory import solving
-from scansnap_core.theory.law import trials
-from scansnap_core.theory.law.answer import answer
-from scansnap_core.theory.law.answer_numbers import NAMES, numbers
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two_topics.yaml"
 RATES = ["--lr-y", "1", "--lr-z", "0.1"]

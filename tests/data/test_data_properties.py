@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scansnap_core import files
+from scansnap_core.base import files
 from scansnap_core.data.audit import Audit, audit
 from scansnap_core.data.datasets import syn_large, syn_medium, with_overlap
 from scansnap_core.data.probabilities import Outputs

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from scansnap_core import files
+from scansnap_core.base import files
+from scansnap_core.base.rules import shown
 from scansnap_core.data import class_files
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.rules import shown
 from tests.data.properties import refusal_of
 from tests.data.test_refusals import BY_NAME
 from tests.engine.references import overlapping_classes

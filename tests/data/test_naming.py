@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from scansnap_core.base.rules import shown
 from scansnap_core.data.datasets import syn_small
 from scansnap_core.data.inputs import NAME, OTHERS_NAME
 from scansnap_core.data.sequences import SequenceClasses, checksum
 from scansnap_core.engine.training import train
-from scansnap_core.rules import shown
 from scansnap_core.sweeps.blocks import blocks, layout_of, placed
 from scansnap_core.sweeps.grids import Grid
 from scansnap_core.theory import dynamics, measures

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from scansnap_core.base.rules import RATE, SEQ_LEN
 from scansnap_core.data.audit import audit
 from scansnap_core.data.class_files import ENTRIES
 from scansnap_core.data.datasets import syn_large, syn_medium, syn_small, with_overlap
 from scansnap_core.data.inputs import CLASSES_BY_NAME, NAME, SHARE, SIZE, TABLE
 from scansnap_core.data.probabilities import Outputs
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.rules import RATE, SEQ_LEN
 from tests.engine.references import overlapping_classes
 from tests.refusing import refuses
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from scansnap_core import files
-from scansnap_core.rules import PATH
+from scansnap_core.base import files
+from scansnap_core.base.rules import PATH
 from tests.data.properties import full_disk
 from tests.refusing import refuses
 

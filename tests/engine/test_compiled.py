@@ -14,13 +14,13 @@ import xarray as xr
 from numba import njit
 from scipy import sparse
 
+from scansnap_core.base.rules import RATE
 from scansnap_core.data.datasets import syn_large, syn_medium, syn_small, with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import compiled, compiled_draws, kernel
 from scansnap_core.engine.compiled import SharedRuns, SupportRun
 from scansnap_core.engine.settings import Settings
 from scansnap_core.engine.training import TrainingDiverged, train
-from scansnap_core.rules import RATE
 from scansnap_core.theory import gallery
 from tests.engine.references import frequent_classes, overlapping_classes
 from tests.refusing import refuses
@@ -321,6 +321,6 @@ def test_bad_rates_and_steps(rates: tuple[float, float], steps: int, value: str,
 
 
 def test_a_system_beyond_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scansnap_core.rules.memory", lambda: 287)
+    monkeypatch.setattr("scansnap_core.base.rules.memory", lambda: 287)
     with refuses("K = 3 classes that hold L = 6 tokens, which take 288 bytes", "all is held in memory, here 287 bytes"):
         SupportRun(overlapping_classes(), LR_Y, LR_Z)

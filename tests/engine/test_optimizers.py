@@ -14,8 +14,8 @@ import xarray as xr
 from scansnap_core.engine.names import MODELS, OPTIMIZERS
 from scansnap_core.engine.optimizers import BuiltIn, check_optimizer
 from scansnap_core.engine.training import train
+from scansnap_core.law import predicting
 from scansnap_core.text import settings as text
-from scansnap_core.theory.law import predicting
 from tests.engine.references import overlapping_classes
 from tests.engine.variants import ADAMW
 from tests.refusing import refuses

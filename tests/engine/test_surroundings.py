@@ -14,11 +14,11 @@ import torch
 import scansnap_core as ss
 from scansnap_core.engine.training import train
 from scansnap_core.engine.variants import Batch
+from scansnap_core.law.inertia import ReducedFlow
+from scansnap_core.law.trials import descend
 from scansnap_core.text import yz
 from scansnap_core.text.settings import Settings
 from scansnap_core.text.training import Training
-from scansnap_core.theory.law.inertia import ReducedFlow
-from scansnap_core.theory.law.trials import descend
 from tests.text.test_yz import some_samples
 from tests.text.tiny import small_corpus
 

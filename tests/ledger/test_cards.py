@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from scansnap_core.files import MAPPING, TEXT
+from scansnap_core.base.files import MAPPING, TEXT
 from scansnap_core.ledger import NoEvidence
 from scansnap_core.ledger.cards import SCALE, SILENCE, rows_shown
 from scansnap_core.ledger.entries import Row

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from scansnap_core import BadInput
-from scansnap_core.files import MAPPING, TEXT
+from scansnap_core.base.files import MAPPING, TEXT
 from scansnap_core.ledger import Claims, claims, read_claims
 from tests.book.books import REFUTATION, REPAIRED
 from tests.ledger.conftest import BROKEN, LACKING, UPHELD, check

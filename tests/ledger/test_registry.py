@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from scansnap_core.files import COUNT, MAPPING, TEXT
+from scansnap_core.base.files import COUNT, MAPPING, TEXT
 from scansnap_core.ledger import Chapter, Paper, page, read_pages, statements
 from scansnap_core.ledger.papers import papers_of
 from scansnap_core.ledger.registry import page_of

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from lab import setting_of
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from tests.site.book import ROOT
 
 FIELDS = {"K", "M", "rho", "T", "etaY", "etaZ"}

@@ -1,4 +1,4 @@
-"""The calculator's numbers and sentences in a real browser, against scansnap_core.theory.law.answer."""
+"""The calculator's numbers and sentences in a real browser, against scansnap_core.law.answer."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from lab_widgets import calculator_script, widget_html
 from playwright.sync_api import Page
 
 from scansnap_core import PredictionOutOfRange, SequenceClasses, predict, with_overlap
-from scansnap_core.theory.law import memory
-from scansnap_core.theory.law.answer import counted, named, written
-from scansnap_core.theory.law.answer_numbers import numbers_and_tokens
-from scansnap_core.theory.law.expected_error import LIKELY
-from scansnap_core.theory.law.phases import tilt, turning_length
+from scansnap_core.law import memory
+from scansnap_core.law.answer import counted, named, written
+from scansnap_core.law.answer_numbers import numbers_and_tokens
+from scansnap_core.law.expected_error import LIKELY
+from scansnap_core.law.phases import tilt, turning_length
+from tests.law.test_ties import TIES, Rows
 from tests.site.book import ROOT
 from tests.site.lab_page import write_page
-from tests.theory.test_ties import TIES, Rows
 
 DEFAULTS = {"K": "2", "M": "1000", "rho": "0.3", "w": "1,0.8,0.5", "T": "inf", "etaY": "1", "etaZ": "0.1"}
 DEFAULTS |= {"opt": "sgd", "mu": "0.9", "steps": "1000", "table": ""}

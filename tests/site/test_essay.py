@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Page
 
 from scansnap_core import with_overlap
+from scansnap_core.law import closed
 from scansnap_core.theory import clocks
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
-from scansnap_core.theory.law import closed
 from scansnap_core.theory.solving import solve
 from tests.site.lab_page import DROP, number
 from tests.site.test_essay_text import ESSAY, gains, told

@@ -16,9 +16,9 @@ from scipy import stats
 
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.engine.training import train
+from scansnap_core.law import memory, predict
 from scansnap_core.theory import clocks, dynamics, flows, formulas, measures
 from scansnap_core.theory.functions import function_of
-from scansnap_core.theory.law import memory, predict
 from scansnap_core.theory.solving import solve
 from tests.site.book import ROOT
 from tests.site.lab_page import FIELDS, drawn, first

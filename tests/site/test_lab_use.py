@@ -12,7 +12,7 @@ import pytest
 from lab import setting_of
 from playwright.sync_api import BrowserContext, Page
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from tests.site.book import ROOT
 from tests.site.lab_page import FIELDS, drawn, first, labs, number, wait_for_picture, write_page
 

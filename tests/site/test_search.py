@@ -14,7 +14,7 @@ from page_text import parts_of
 from playwright.sync_api import Page
 from tex_symbols import symbols
 
-from scansnap_core import files
+from scansnap_core.base import files
 from tests.site.book import ROOT
 
 # A query, and an address that one of the first results must begin with

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
+from scansnap_core.base.files import MAPPING
+from scansnap_core.base.rules import RATE, SEQ_LEN
 from scansnap_core.data.datasets import syn_medium
 from scansnap_core.engine.settings import BETWEEN_0_AND_1, STARTS
 from scansnap_core.engine.training import train
-from scansnap_core.files import MAPPING
-from scansnap_core.rules import RATE, SEQ_LEN
 from scansnap_core.sweeps import grid_files
 from scansnap_core.sweeps.defaults import DEFAULTS, as_a_table, in_a_line, written
 from scansnap_core.sweeps.grid_files import NAMED, NUMBER_OF_SEEDS, grid_of, load_grid

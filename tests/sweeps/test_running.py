@@ -20,9 +20,9 @@ import pytest
 import xarray as xr
 import yaml
 
+from scansnap_core.base.rules import FLAG, PATH
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.engine.training import train
-from scansnap_core.rules import FLAG, PATH
 from scansnap_core.storage import provenance
 from scansnap_core.storage.store import JOURNAL, read
 from scansnap_core.sweeps import blocks, running

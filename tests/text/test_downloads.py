@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scansnap_core import BadInput, files
+from scansnap_core import BadInput
+from scansnap_core.base import files
 from scansnap_core.text.corpus import load_corpus, local_corpus
 from tests.data.properties import full_disk
 from tests.refusing import refuses

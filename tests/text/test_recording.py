@@ -15,7 +15,7 @@ import pytest
 import torch
 import xarray as xr
 
-from scansnap_core import files as files_module
+from scansnap_core.base import files as files_module
 from scansnap_core.storage import provenance
 from scansnap_core.storage.store import Store, read
 from scansnap_core.text.recording import NotRepeated, check_repeated, record, train_text

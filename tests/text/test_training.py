@@ -11,8 +11,8 @@ import torch
 from scipy import stats
 from torch.nn import functional
 
+from scansnap_core.base.rules import FLAG, RATE
 from scansnap_core.engine.names import OPTIMIZERS
-from scansnap_core.rules import FLAG, RATE
 from scansnap_core.text.settings import EVEN, Settings
 from scansnap_core.text.training import Training, entropy, moved
 from scansnap_core.text.transformer import Dice

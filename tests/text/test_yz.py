@@ -10,7 +10,7 @@ import pytest
 import torch
 from scipy.special import logsumexp
 
-from scansnap_core.rules import RATE
+from scansnap_core.base.rules import RATE
 from scansnap_core.text import yz
 from scansnap_core.text.samples import Samples, samples_after
 from scansnap_core.theory import spectrum

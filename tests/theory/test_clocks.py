@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.theory import clocks, formulas
 from tests.refusing import refuses
 from tests.theory.test_formulas import h_by_newton

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from scansnap_core.base.rules import RATE
 from scansnap_core.data.inputs import SIZE
-from scansnap_core.rules import RATE
 from scansnap_core.theory import clocks, decoder, spectrum
 from scansnap_core.theory.decoder import Decoder
 from tests.engine.references import overlapping_classes

@@ -15,10 +15,10 @@ import xarray as xr
 from scansnap_core.data.datasets import syn_medium, syn_small
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.training import train
+from scansnap_core.law import predict
 from scansnap_core.theory import formulas, measures
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from scansnap_core.theory.functions import function_of
-from scansnap_core.theory.law import predict
 from scansnap_core.theory.quantities import theory_of
 from scansnap_core.theory.solving import solve
 from tests.engine.references import overlapping_classes, scattered_classes

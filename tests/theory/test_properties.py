@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import scansnap_core as ss
+from scansnap_core.law import inertia, phases, sample_means
 from scansnap_core.theory import solving
 from scansnap_core.theory.decoder import Decoder
-from scansnap_core.theory.law import inertia, phases, sample_means
 from tests.data.properties import FEW, WRONG, class_systems, result_or_refusal
 from tests.engine.references import model_names
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 from scipy.stats import multinomial
 
+from scansnap_core.base.rules import SEQ_LEN
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine import model, variants
-from scansnap_core.rules import SEQ_LEN
 from scansnap_core.theory import flows, gallery, sampling
 from tests.engine.references import frequent_classes
 from tests.refusing import refuses

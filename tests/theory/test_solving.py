@@ -10,10 +10,10 @@ import pytest
 import xarray as xr
 from scipy.integrate import LSODA
 
+from scansnap_core.base.rules import FLOW_RATE, RATE
 from scansnap_core.data.datasets import with_overlap
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine.training import train
-from scansnap_core.rules import FLOW_RATE, RATE
 from scansnap_core.theory import clocks, dynamics, flows, formulas, solving, spectrum
 from scansnap_core.theory.flows import Flow
 from scansnap_core.theory.functions import function_of

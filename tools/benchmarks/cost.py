@@ -32,7 +32,7 @@ import xarray as xr
 from torch.utils.flop_counter import FlopCounterMode
 from tqdm import tqdm
 
-from scansnap_core import files
+from scansnap_core.base import files
 from scansnap_core.data.datasets import syn_large
 from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.compiled import SupportRun

@@ -22,8 +22,8 @@ import numpy as np
 from scipy import sparse
 
 from scansnap_core.data.sequences import SequenceClasses
-from scansnap_core.theory.law.memory import Law, State
-from scansnap_core.theory.law.types import types_of
+from scansnap_core.law.memory import Law, State
+from scansnap_core.law.types import types_of
 
 VOCAB_SIZE = 50_272
 COMMON = 20
@@ -97,7 +97,7 @@ def main() -> None:
         "--turns-only", action="store_true", help="leave out what takes minutes at 1,000 classes"
     )
     options = parser.parse_args()
-    from scansnap_core.theory.law import many_classes  # another checkout may lack this module
+    from scansnap_core.law import many_classes  # another checkout may lack this module
 
     for num_classes in options.classes:
         for ratio in options.ratios:

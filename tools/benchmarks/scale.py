@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from scansnap_core import files
+from scansnap_core.base import files
 from scansnap_core.data.datasets import syn_large
 from scansnap_core.engine.compiled import SupportRun
 

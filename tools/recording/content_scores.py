@@ -13,7 +13,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from scansnap_core import files
+from scansnap_core.base import files
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.storage.store import read
 from scansnap_core.text import cooccurrence, rankings

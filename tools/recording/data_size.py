@@ -16,7 +16,7 @@ import torch
 import xarray as xr
 from tqdm import tqdm
 
-from scansnap_core import files
+from scansnap_core.base import files
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.text import cooccurrence, yz
 from scansnap_core.text.corpus import UNK, Corpus, load_corpus

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from scansnap_core import files
+from scansnap_core.base import files
 from scansnap_core.data.datasets import syn_medium
 from scansnap_core.storage.store import read
 from scansnap_core.theory import measures

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from scipy.integrate import solve_ivp
 
-from scansnap_core import files
+from scansnap_core.base import files
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.text.corpus import UNK, Corpus, load_corpus
 from scansnap_core.text.samples import samples_after

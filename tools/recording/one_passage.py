@@ -17,7 +17,7 @@ import xarray as xr
 from scipy import sparse
 from tqdm import tqdm
 
-from scansnap_core import files
+from scansnap_core.base import files
 from scansnap_core.data.probabilities import Floats, Ints
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.text import yz

@@ -17,9 +17,10 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from scansnap_core import PredictionOutOfRange, SequenceClasses, files, predict
+from scansnap_core import PredictionOutOfRange, SequenceClasses, predict
+from scansnap_core.base import files
+from scansnap_core.law import trials
 from scansnap_core.storage.provenance import provenance
-from scansnap_core.theory.law import trials
 from tools.recording.real_text import RESULTS
 
 SEED = 907

@@ -22,11 +22,12 @@ import xarray as xr
 from scipy.optimize import differential_evolution
 from tqdm import tqdm
 
-from scansnap_core import IntegrationFailed, SequenceClasses, audit, files, predict, transition
+from scansnap_core import IntegrationFailed, SequenceClasses, audit, predict, transition
+from scansnap_core.base import files
 from scansnap_core.data.population import STRATA, System, system, two_classes
+from scansnap_core.law import memory
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.theory import outcomes
-from scansnap_core.theory.law import memory
 from scansnap_core.theory.outcomes import FLOWS, MARKS
 from tools.recording.real_text import RESULTS
 

@@ -15,7 +15,7 @@ import torch
 import xarray as xr
 from tqdm import tqdm
 
-from scansnap_core import files
+from scansnap_core.base import files
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.text.corpus import Corpus, load_corpus
 from scansnap_core.text.settings import Settings

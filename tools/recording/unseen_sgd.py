@@ -17,10 +17,11 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from scansnap_core import files, train
+from scansnap_core import train
+from scansnap_core.base import files
 from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.law import trials
 from scansnap_core.storage.provenance import provenance
-from scansnap_core.theory.law import trials
 from scansnap_core.theory.solving import IntegrationFailed
 from tools.recording.real_text import RESULTS
 

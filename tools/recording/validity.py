@@ -3,7 +3,7 @@ random systems.
 
 ``short``: sequences of T = 4 to 64, against full-batch descent on the mean over all token counts
 that a sample can have. ``steps``: rates of 0.5 to 8 at T = infinity, against full-batch descent.
-The first half of the systems set the tables of :mod:`scansnap_core.theory.law.expected_error`; the
+The first half of the systems set the tables of :mod:`scansnap_core.law.expected_error`; the
 second was held out. Writes ``validity.nc``.
 """
 
@@ -23,13 +23,13 @@ from scansnap_core import (
     IntegrationFailed,
     PredictionOutOfRange,
     SequenceClasses,
-    files,
     predict,
     train,
     with_overlap,
 )
+from scansnap_core.base import files
+from scansnap_core.law import trials
 from scansnap_core.storage.provenance import provenance
-from scansnap_core.theory.law import trials
 from tools.recording.real_text import RESULTS
 
 SEEDS = {"short": 601, "steps": 603}

@@ -7,7 +7,7 @@ that of the libraries: Arb's balls hold the true value whatever the precision, z
 inequalities over the reals, SymPy's rational arithmetic is exact.
 """
 
-from scansnap_core.extras import needs
+from scansnap_core.base.extras import needs
 
 with needs("proofs"):
     from scansnap_core.theory.certify.balls import at, enclose

@@ -11,8 +11,8 @@ from typing import Any
 import sympy as sp
 from flint import arb, arb_series, ctx, fmpq
 
-from scansnap_core.bad_input import BadInput
-from scansnap_core.digits import with_power
+from scansnap_core.base.bad_input import BadInput
+from scansnap_core.base.digits import with_power
 from scansnap_core.ledger import Certificate
 from scansnap_core.theory.certify.language import OPERATORS, Arithmetic, Term, check_bounds, read
 

@@ -9,7 +9,7 @@ from typing import Any
 import sympy as sp
 from flint import arb, ctx
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.ledger import Certificate
 from scansnap_core.theory.certify.balls import (
     PRECISION,

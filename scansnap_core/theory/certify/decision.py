@@ -7,7 +7,7 @@ from typing import Any
 
 import z3
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.ledger import Certificate
 from scansnap_core.theory.certify.language import EXACT, OPERATORS, RELATIONS, TRUTH, read_claim
 

@@ -23,7 +23,7 @@ from typing import Any
 import sympy as sp
 from sympy.logic.boolalg import Boolean, BooleanAtom
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 
 Arithmetic = Mapping[str, Callable[..., Any]]
 """What some kind of numbers makes of each operation of the language that it has; ``"number"`` is

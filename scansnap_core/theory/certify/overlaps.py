@@ -11,7 +11,7 @@ from typing import Any
 
 import sympy as sp
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.ledger import Certificate
 from scansnap_core.theory.certify.language import read
 from scansnap_core.theory.formulas import K

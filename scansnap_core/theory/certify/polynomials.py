@@ -12,7 +12,7 @@ from typing import Any
 import sympy as sp
 from flint import arb, ctx, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpq_poly
 
-from scansnap_core.bad_input import BadInput
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.ledger import Certificate
 from scansnap_core.theory.certify.balls import PRECISION, on_balls, written
 from scansnap_core.theory.certify.language import EXACT, OPERATORS, Term, check_bounds, read

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import sympy as sp
 
-from scansnap_core.rules import Rule, optional, takes, whole
+from scansnap_core.base.rules import Rule, optional, takes, whole
 
 Origin = Literal["printed", "repaired", "ours"]
 

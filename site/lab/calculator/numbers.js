@@ -3,10 +3,10 @@
 const LOOKS = 40; // times at which the speed is looked at
 const MOST_UPDATES = 20000; // that are made one by one; momentum's mass counts early alone
 
-// The numbers of scansnap_core.theory.law.answer_numbers, for classes that are alike or for a table of words and counts with one
+// The numbers of scansnap_core.law.answer_numbers, for classes that are alike or for a table of words and counts with one
 // query. A system gives the first class's common, first and last tokens as places in its own tokens.
 
-/** (T - 1) s_nl/f_nl² of scansnap_core.theory.law.phases.tilt. */
+/** (T - 1) s_nl/f_nl² of scansnap_core.law.phases.tilt. */
 function tilts(probs) {
   const square = probs.reduce((sum, p) => sum + p * p, 0);
   const sum = 1 / square; // of f²/P, as the probabilities sum to 1
@@ -77,7 +77,7 @@ function alikeClasses(settings) {
   };
 }
 
-/** What the sentences are about Adam's first updates, by name, as scansnap_core.theory.law.adam.first_signs has it. */
+/** What the sentences are about Adam's first updates, by name, as scansnap_core.law.adam.first_signs has it. */
 function adamNumbers({ K, M, T, etaY, etaZ, steps }, { system, places }) {
   const { L, outputs, tokens, probs } = system;
   const [gradient, force] = [new Float64Array(L * outputs), new Float64Array(L)];
@@ -205,7 +205,7 @@ function firstTime(times, values, again) {
   }
 }
 
-/** A table of scansnap_core.theory.law.expected_error, between its entries. */
+/** A table of scansnap_core.law.expected_error, between its entries. */
 function between(x, [places, values], left = values[0]) {
   if (x < places[0]) return left;
   const i = places.findIndex((place) => place >= x);

@@ -50,7 +50,7 @@ function readSetting(texts) {
   return { values, faults };
 }
 
-/** A number as scansnap_core.digits writes it. */
+/** A number as scansnap_core.base.digits writes it. */
 function written(x, significant = 3) {
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
   const rounded = Number(Number(x.toPrecision(9)).toPrecision(significant));
@@ -61,7 +61,7 @@ function written(x, significant = 3) {
   return mantissa === "1" || mantissa === "−1" ? `${mantissa.slice(0, -1)}10${raised}` : `${mantissa} × 10${raised}`;
 }
 
-/** A group of equally frequent words by their names, or by their number, as scansnap_core.theory.law.answer calls it. */
+/** A group of equally frequent words by their names, or by their number, as scansnap_core.law.answer calls it. */
 function namedGroup(words, name, found) {
   if (words && words.length <= MOST_NAMED) return [words.slice(0, -1).join(", "), words.at(-1)].filter(Boolean).join(" and ");
   const size = found[`num_${name}`];
@@ -76,7 +76,7 @@ function namesOf(table, { found, places }) {
   return Object.fromEntries(Object.entries(places).map(([name, group]) => [name, namedGroup(own && group.map((i) => `“${own[i]}”`), name, found)]));
 }
 
-/** The sentences of these numbers by topic, as scansnap_core.theory.law.answer says them. */
+/** The sentences of these numbers by topic, as scansnap_core.law.answer says them. */
 function sentencesOf(found, words) {
   const told = {};
   const capital = (text) => text[0].toUpperCase() + text.slice(1);

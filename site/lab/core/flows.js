@@ -117,7 +117,7 @@ function learningFlow(system, settings, modified) {
 }
 
 /**
- * The law of one memory a class (scansnap_core.theory.law.memory) for one type of classes. A state is the evidence a,
+ * The law of one memory a class (scansnap_core.law.memory) for one type of classes. A state is the evidence a,
  * what the class took off another's logit, b, the remembered attention H and z; the decoder is their product.
  */
 function lawFlow({ K, others, tokens: [own], probs: [q] }, { etaY, etaZ }) {

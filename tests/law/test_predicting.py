@@ -1,0 +1,315 @@
+"""``predict``: what it returns, in which labels and on which clock, what it refuses, and how fast it is."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import scansnap_core as ss
+from scansnap_core.base.rules import RATE, SEQ_LEN
+from scansnap_core.law import Law, trials, types_of
+from scansnap_core.law.predicting import FINITE, LONG
+from scansnap_core.theory import solving, spectrum
+from tests.refusing import refuses
+from tools.benchmarks.predict import unlike
+
+CLASSES = ss.with_overlap(2, 1000, 0.3, distinct_weights=[1, 2])
+
+
+def test_labels_and_quantities_are_those_of_the_true_flow() -> None:
+    classes = ss.SequenceClasses.from_dicts(
+        {"ship": {"and": 0.4, "wave": 0.4, "mast": 0.2}, "plane": {"and": 0.5, "cloud": 0.5}},
+        query_of="the",
+        vocab_size=500,
+    )
+    found = ss.predict(classes, 0.5, 0.5, [0, 50, 5000])
+    path = ss.solve(ss.TrueFlow(classes, 0.5, 0.5), [0, 50, 5000])
+    assert found.Z.dims == path.Z.dims
+    assert all(found.Z[dim].equals(path.Z[dim]) for dim in found.Z.dims)
+    assert found.Z.values == pytest.approx(path.Z.values, rel=0.02, abs=1e-6)
+    flow = ss.theory_of(classes, path)
+    assert found.dominant.values.tolist() == flow.dominant.values.tolist()
+    assert found.chi_dominant.values == pytest.approx(flow.chi_dominant.values, rel=3e-3, abs=0)
+    entropy = ss.entropy(ss.attention(path.Z, classes), classes)
+    assert found.entropy.values == pytest.approx(entropy.values, abs=1e-4)
+
+
+def test_a_class_without_distinct_tokens_has_no_entropy_and_one_class_nothing_to_move() -> None:
+    classes = ss.SequenceClasses([[0.5, 0.5, 0, 0], [1, 0, 0, 0], [0, 0.7, 0.3, 0]], query_of=[3, 3, 3])
+    found = ss.predict(classes, 1, 1, [10])
+    assert found.dominant.values.tolist() == [-1, -1, 2]
+    for each in (found.entropy, found.chi_dominant):
+        assert np.isnan(each.values[0]).tolist() == [True, True, False]
+    alone = ss.predict(ss.SequenceClasses([[0.3, 0.7, 0, 0]], query_of=[2]), 1, 1, [1, 100])
+    assert alone.Z.values == pytest.approx(0, abs=1e-9)
+
+
+def test_regimes_and_phases_follow_the_clocks() -> None:
+    found = ss.predict(CLASSES, 1, 0.01, [0, 2, 1e3, 1e12])
+    assert found.phase.values[:, 0].tolist() == ["start", "scan", "drift", "late"]
+    names = np.array(found.regime.flag_meanings.split())
+    assert set(names[found.regime.values[1].ravel()]) == {"free"}
+    fast = ss.predict(CLASSES, 1, 100, [1e3], optimizer="flow")
+    assert set(names[fast.regime.values.ravel()]) == {"slaved"}
+    two_queries = ss.predict(ss.syn_small(), 1, 1, [10])
+    held = ss.syn_small().compact.probs > 0
+    assert (names[two_queries.regime.values[0]] == "rest").tolist() == (~held).tolist()
+
+
+@pytest.mark.parametrize("lr_z", [0.1, 2.0])
+def test_regimes_and_shortness_are_those_of_z_and_evidence(lr_z: float) -> None:
+    """By their definitions, of unlike classes, two of which share a query."""
+    classes = ss.SequenceClasses.from_dicts(
+        {
+            "ship": {"and": 0.4, "wave": 0.4, "mast": 0.2},
+            "plane": {"and": 0.5, "cloud": 0.5},
+            "car": {"and": 0.1, "road": 0.7, "toll": 0.2},
+        },
+        query_of={"ship": "the", "plane": "the", "car": "a"},
+        vocab_size=500,
+    )
+    found = ss.predict(classes, 0.5, lr_z, [3, 30, 300, 3000], seq_len=10**6)
+    compact, seen = classes.compact, set()
+    for moment in range(4):
+        at = found.isel(recorded=moment)
+        f, a = spectrum.F(compact.probs, at.Z.values[compact.query_row]), at.evidence.values[:, None]
+        memory, holders = np.zeros(at.Z.shape), np.zeros(at.Z.shape)
+        np.add.at(memory, compact.query_row, lr_z / 0.5 * a**2 / 2 * f**2)
+        np.add.at(holders, compact.query_row, compact.probs)
+        assert (at.regime.values == np.where(holders > 0, np.where(memory < 1, 1, 2), 0)).all()
+        seen |= set(at.regime.values.ravel().tolist())
+        nearest = np.triu(f @ f.T, 1).max()
+        assert at.shortness.item() == pytest.approx(a.max() / (10**6 - 1) / np.sqrt(1 - nearest), rel=1e-3, abs=0)
+    assert seen == {0, 1, 2}
+
+
+def test_the_largest_step_so_far_is_how_fast_z_turns_back() -> None:
+    """Its definition, with the rate of evidence as a difference quotient."""
+    lr_y, t = 0.2, np.geomspace(0.5, 2000, 800)
+    found = ss.predict(CLASSES, lr_y, lr_y / 10, t)
+    a, pace = found.evidence.values[:, 0], lr_y / 2
+    f = spectrum.F(CLASSES.compact.probs, found.Z.values[:, CLASSES.compact.query_row])
+    pushes = 0.1 * (f**2).sum(axis=-2).max(axis=-1)  # of the token that is pushed most: the common one, by two classes
+    expected = pace * np.maximum.accumulate(pushes * a * np.gradient(a, t * pace))
+    assert found.step.values[100:] == pytest.approx(expected[100:], rel=0.02, abs=0)
+
+
+@pytest.mark.filterwarnings("ignore::scansnap_core.PredictionOutOfRange")
+def test_how_far_to_trust_it_does_not_depend_on_the_other_times() -> None:
+    for how in ({}, {"batch_size": 2}, {"optimizer": "momentum", "batch_size": 8}):
+        many = ss.predict(CLASSES, 1, 2, [3, 10, 17, 40, 300, 1000], **how)
+        for moment in (1, 3, 5):
+            alone = ss.predict(CLASSES, 1, 2, [float(many.recorded[moment])], **how)
+            for name in ("step", "order", "expected_error"):
+                assert alone[name].item() == pytest.approx(many[name].values[moment], rel=2e-3, abs=0), (how, name)
+
+
+def test_the_clock_counts_steps_of_batch_size_one() -> None:
+    once, scaled, slow = (
+        ss.predict(CLASSES, y, z, [t], optimizer=name).Z.values
+        for y, z, t, name in ((1, 0.1, 1000, "flow"), (10, 1, 100, "flow"), (1e-3, 1e-4, 1e6, "sgd"))
+    )
+    assert once == pytest.approx(scaled, rel=1e-9, abs=0)
+    assert once == pytest.approx(slow, rel=1e-4, abs=0)  # small steps of SGD tend to the flow
+
+
+def test_a_late_moment_alone_is_what_it_is_among_others() -> None:
+    for options in ({}, {"seq_len": 256}, {"optimizer": "momentum"}, {"optimizer": "flow"}):
+        alone, among = (ss.predict(CLASSES, 1, 0.1, t, **options).Z.values[-1] for t in ([1e6], [1, 100, 1e6]))
+        assert alone == pytest.approx(among, rel=1e-5, abs=0), options
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("frequencies", [[1 / 3, 2 / 3], [1 / 11, 10 / 11], [0.1, 0.3, 0.6]])
+def test_classes_of_any_frequencies_go_as_descent_takes_them(frequencies: list[float], momentum: float) -> None:
+    alike = ss.with_overlap(len(frequencies), 1000, 0.3, distinct_weights=[1, 2])
+    classes, how = alike.with_frequencies(frequencies), {"optimizer": "momentum", "momentum": momentum}
+    recipe: dict[str, Any] = {"lr_y": 0.2, "lr_z": 0.1} | (how if momentum else {})
+    marks = [round(each * (1 - momentum)) for each in (300, 3000)]
+    run = ss.train(classes, steps=marks[-1], record=marks, batch_size=None, seq_len=np.inf, **recipe)
+    Z = run.Z.isel(seed=0, rate=0).transpose("recorded", "query", "token").values
+    found = ss.predict(classes, t=marks, **recipe)
+    assert np.linalg.norm(found.Z.values - Z) < 0.01 * np.linalg.norm(Z)
+    uniform = ss.predict(alike, t=marks, **recipe).Z.values
+    assert np.linalg.norm(uniform - Z) > 0.1 * np.linalg.norm(Z)  # control
+    assert found.evidence.values[0, -1] > found.evidence.values[0, 0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "value", "rule"),
+    [
+        ({"seq_len": 1}, "seq_len = 1", SEQ_LEN.says),
+        ({"seq_len": 2}, "seq_len = 2", LONG.says),
+        ({"optimizer": "adam"}, "optimizer = 'adam'", "the choices are sgd, momentum, flow"),
+        ({"momentum": 0.5}, "momentum = 0.5 with the optimizer sgd", "only the optimizer momentum has it"),
+        ({"t": [2, 1]}, "t with 1 after 2", "times are finite, not negative and ascending"),
+        ({"lr_y": 0}, "lr_y = 0", RATE.says),
+        ({"lr_y": 1e-300, "lr_z": 1e300}, "lr_z/lr_y = inf", FINITE.says),
+        ({"lr_y": 1e300, "t": [1e300]}, "lr_y t/K = inf", FINITE.says),
+    ],
+)
+def test_what_it_has_no_law_for_is_refused(changes: dict[str, object], value: str, rule: str) -> None:
+    arguments: dict[str, object] = {"lr_y": 1, "lr_z": 1, "t": [1.0]} | changes
+    with refuses(value, rule):
+        ss.predict(CLASSES, **arguments)  # type: ignore[arg-type]
+
+
+def test_momentum_and_finite_length_as_in_training() -> None:
+    classes = ss.syn_small()
+    recipe: dict[str, Any] = {"lr_y": 1, "lr_z": 1, "seq_len": 128, "optimizer": "momentum"}
+    found = ss.predict(classes, t=[100], **recipe).Z.values
+    run = ss.train(classes, steps=100, record=[100], seeds=range(4), batch_size=512, **recipe)
+    Z = run.Z.isel(rate=0).mean("seed").values
+    assert np.linalg.norm(found - Z) < 0.1 * np.linalg.norm(Z)
+    for change in ({"optimizer": "sgd"}, {"momentum": 0.5}, {"seq_len": 16}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ss.PredictionOutOfRange)
+            other = ss.predict(classes, t=[100], **(recipe | change)).Z.values
+        assert np.linalg.norm(other - Z) > 0.15 * np.linalg.norm(Z), change
+
+
+def off(found: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    """Error of the whole z at each time."""
+    return np.asarray(np.linalg.norm(found - exact, axis=(1, 2)) / np.linalg.norm(exact, axis=(1, 2)))
+
+
+MARKS = [2, 3, 10, 30, 100]
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.3, 0.9])
+@pytest.mark.parametrize(("lr_y", "lr_z"), [(0.25, 1.0), (1.0, 0.1), (4.0, 0.4)])
+def test_steps_of_finite_size_as_in_exact_descent(lr_y: float, lr_z: float, momentum: float) -> None:
+    how: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
+    recipe: dict[str, Any] = {"steps": MARKS[-1], "record": MARKS, "batch_size": None, "seq_len": math.inf}
+    Z = ss.train(CLASSES, lr_y=lr_y, lr_z=lr_z, **recipe, **how).Z.isel(seed=0, rate=0).values
+    assert off(ss.predict(CLASSES, lr_y, lr_z, MARKS, **how).Z.values, Z).max() < 0.01
+    clock = np.array(MARKS) / (1 - momentum)
+    flow = off(ss.predict(CLASSES, lr_y, lr_z, clock, optimizer="flow").Z.values, Z)
+    assert flow[0] > 0.5
+    assert flow[2] > 0.04
+
+
+def test_it_is_continuous_in_momentum() -> None:
+    times = [1, 2.5, 8, 9, 30, 1000]
+    plain = ss.predict(CLASSES, 1, 0.3, times).Z.values
+    for momentum, most in ((1e-12, 1e-6), (1e-6, 1e-4), (1e-3, 0.02)):
+        near = ss.predict(CLASSES, 1, 0.3, times, optimizer="momentum", momentum=momentum).Z.values
+        assert np.abs(near - plain).max() <= most * np.abs(plain).max(), momentum
+        assert off(near[1:], plain[1:]).max() <= most, momentum
+
+
+def test_many_unlike_classes_make_finite_steps_too() -> None:
+    classes = trials.systems(3, 32)[21]
+    assert Law(types_of(classes), 1.0).is_split
+    recipe: dict[str, Any] = {"steps": 100, "record": [3, 10, 30, 100], "batch_size": None, "seq_len": math.inf}
+    Z = ss.train(classes, lr_y=2, lr_z=1, **recipe).Z.isel(seed=0, rate=0).values
+    assert off(ss.predict(classes, 2, 1, [3, 10, 30, 100]).Z.values, Z).max() < 0.01
+    assert off(ss.predict(classes, 2, 1, [3, 10, 30, 100], optimizer="flow").Z.values, Z)[1] > 0.05
+
+
+def test_inside_its_range_it_is_silent() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for how in ({}, {"seq_len": 256}, {"optimizer": "momentum", "seq_len": 256}, {"optimizer": "flow"}):
+            found = ss.predict(CLASSES, 1, 0.1, [0, 1, 2, 10, 1e4], **how)
+            assert (found.expected_error <= 0.1).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"seq_len": 8}, r"z may be off by .*at t = 1000, .*at 2 of 3 times: sequences of T = 8 are too short"),
+        ({"lr_z": 10}, r"z may be off by 100 % or more .*: updates are so large that training overshoots; use smaller"),
+        ({"lr_y": 20}, r"at 3 of 3 times: updates are so large"),
+    ],
+)
+def test_outside_its_range_it_warns_and_says_how_far(changes: dict[str, Any], message: str) -> None:
+    arguments: dict[str, Any] = {"lr_y": 1, "lr_z": 0.1} | changes
+    with pytest.warns(ss.PredictionOutOfRange, match=message) as caught:
+        found = ss.predict(CLASSES, t=[3, 100, 1000], **arguments)
+    assert Path(caught[0].filename) == Path(__file__)
+    assert found.expected_error[-1] > 0.1
+    assert len(caught) == 1
+    if "seq_len" not in changes:  # a flow takes no steps
+        assert ss.predict(CLASSES, t=[100], optimizer="flow", **arguments).expected_error.item() == 0.03
+
+
+def test_short_sequences_and_near_classes_are_short_in_the_same_measure() -> None:
+    far, near = (ss.with_overlap(2, 1000, rho, distinct_weights=[1, 2]) for rho in (0.1, 0.9))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.PredictionOutOfRange)
+        first, longer, second = (
+            ss.predict(classes, 1, 0.01, [200], seq_len=T).isel(recorded=0)
+            for classes, T in ((far, 65), (far, 129), (near, 65))
+        )
+    assert first.shortness.item() == pytest.approx(2 * longer.shortness.item(), rel=0.02, abs=0)
+    evidence = first.evidence.values.max()
+    assert first.shortness.item() == pytest.approx(evidence / 64 / np.sqrt(0.9), rel=0.01, abs=0)
+    assert second.shortness > 2 * first.shortness
+
+
+def test_what_it_expects_of_systems_held_out_is_what_was_measured() -> None:
+    record = xr.load_dataset(Path(__file__).parents[3] / "results" / "validity.nc", engine="h5netcdf")
+    assert json.loads(record.source)["seeds"] == {"short": 601, "steps": 603}
+    for arm in ("short", "steps"):
+        error, expected, system = (record[f"{arm}_{name}"].values for name in ("error", "expected_error", "system"))
+        held_out = system >= 8
+        inside = expected <= 0.1
+        assert np.mean(error[held_out & inside] <= 0.1) > 0.95
+        assert np.mean(error[held_out] <= np.maximum(expected[held_out], 0.1)) > 0.85
+        assert np.mean(error[held_out & ~inside] > 0.1) > 0.3
+
+
+def test_what_it_expects_of_small_batches_on_systems_held_out_is_what_was_measured() -> None:
+    record = xr.load_dataset(Path(__file__).parents[3] / "results" / "order.nc", engine="h5netcdf")
+    record = record.isel(point=np.flatnonzero(record.noise < 0.06))  # where the runs say what z is
+    error, full, expected = (record[name].values for name in ("error", "full_error", "expected_error"))
+    inside = expected <= 0.1
+    assert (inside.sum(), (error <= expected)[inside].sum(), (error <= 0.1)[inside].sum()) == (112, 109, 111)
+    assert np.mean(error <= expected) > 0.95
+    assert np.mean(full <= 0.03) < 0.4  # control: what full batches announce
+    assert np.median(error) < 0.1 * np.median(full)
+
+
+def test_a_failure_gives_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9])
+    monkeypatch.setattr(solving, "MOST_RATES", 150)
+    with pytest.raises(ss.IntegrationFailed, match="could be integrated up to") as caught:
+        ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9])
+    error = caught.value
+    assert error.last is not None
+    assert 20 < error.last < 1e9
+    assert error.reached.recorded.values.tolist() == [0, 10, 20]
+    assert error.reached.Z.values == pytest.approx(whole.Z.values[:3], rel=1e-6, abs=1e-12)
+    assert set(error.reached) == set(whole)
+    with pytest.raises(ss.IntegrationFailed) as caught:
+        ss.predict(CLASSES, 1, 1, [1e9])
+    assert caught.value.reached is None
+
+
+def test_updates_that_run_away_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Law, "rate", lambda self, packed: np.full_like(packed, np.inf))
+    with pytest.raises(ss.IntegrationFailed, match=r"up to lr_y t/K = .* only: the next update isn't finite") as caught:
+        ss.predict(CLASSES, 1, 1, [1, 100])
+    assert caught.value.last == 1
+    assert caught.value.reached.recorded.values.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("make", "size", "t"),
+    [(ss.syn_large, (1000, 50_272), [1e6]), (unlike, (40,), [1e3]), (unlike, (44,), [100, 22_660])],
+)
+def test_many_classes_take_seconds(make: Any, size: tuple[int, ...], t: list[float]) -> None:
+    classes = make(*size)
+    ss.predict(CLASSES, 1, 1, [1.0])
+    start = time.process_time()
+    assert np.isfinite(ss.predict(classes, 1, 0.1, t).Z.values).all()
+    assert time.process_time() - start < 20  # a guard for any machine; it takes 0.3 to 1.2 s where this was written
