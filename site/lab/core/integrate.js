@@ -52,7 +52,8 @@ function integrate({ size, rhs }, times, rtol, visit) {
       add(B, stages, clipped, next);
       rhs(t + clipped, next, k[stages]);
       const error = errorOf(clipped);
-      if (clipped < 1e-14 * target) throw new Error(`no step is small enough at t = ${t}`);
+      // written so that it also stops at a NaN, such as that of a missing time
+      if (!(clipped >= 1e-14 * target)) throw new Error(`no step is small enough at t = ${t}`);
       if (error < 1) {
         const growth = error === 0 ? GROW : Math.min(GROW, SAFETY * error ** -0.125);
         // a step that was cut short at a target says nothing against the longer one
