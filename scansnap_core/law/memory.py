@@ -385,7 +385,7 @@ class Law:
 
         Integration is in x = ln tau, because what happens spreads over many powers of ten of tau.
         So rates per unit of tau are multiplied by dtau/dx = e^x. As ln 0 isn't a number, it begins
-        at a small tau (:func:`first_tau`), at the state that the first step of size tau leads to.
+        at a small tau (``first_tau``), at the state that the first step of size tau leads to.
         """
         begin = first_tau(taus)
         return self.along(

@@ -106,9 +106,17 @@ def _entry(name: str, *paragraphs: str) -> list[str]:
 def skip_exported(
     app: Sphinx, what: str, name: str, obj: object, skip: bool, options: dict[str, Any]
 ) -> bool | None:
-    """Describe a package's exports there alone, under the name that a reader imports."""
-    package = sys.modules.get(str(app.env.temp_data.get("autodoc:module")).rpartition(".")[0])
-    return True if what == "module" and name in getattr(package, "__all__", ()) else None
+    """Describe a package's exports there alone, under the name that a reader imports.
+
+    For exceptions the front door counts, too: docstrings name what they raise without a module, so
+    each exception has to have one description.
+    """
+    module = str(app.env.temp_data.get("autodoc:module"))
+    packages = [module.rpartition(".")[0]]
+    if isinstance(obj, type) and issubclass(obj, Exception):
+        packages.append(module.partition(".")[0])
+    exported = any(name in getattr(sys.modules.get(path), "__all__", ()) for path in packages)
+    return True if what == "module" and exported else None
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
