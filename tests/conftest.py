@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
+
+# A script's background job ignores interrupts. The processes that tests start and interrupt would inherit this.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONG = ("tests/site/test_pages.py", "chapters/")
 """What begins first, so that processes that share the tests end together: it takes long in one piece."""

@@ -74,3 +74,23 @@ def test_logits_of_any_size_have_probabilities() -> None:
         assert here.f(Z + far) == pytest.approx(here.f(Z), rel=1e-12, abs=0)
         found, near = (here.forward(np.ones((2, 1)), each) for each in (Y[:1] + far, Y[:1]))
         assert found.error == pytest.approx(near.error, rel=1e-12, abs=0)
+
+
+def test_one_query_far_above_the_others_leaves_the_others_as_they_are() -> None:
+    """Each class is scaled by its own largest logit; by the largest of all, exp would be 0 for the others."""
+    classes = SYSTEMS["two queries"]
+    rng = np.random.default_rng(5)
+    expectation = Expectation(classes)
+    Z = rng.normal(size=(len(classes.compact.queries), len(classes.tokens)))
+    Y = rng.normal(size=(len(classes.tokens), len(classes.outputs)))
+    f = expectation.f(Z)
+    high = Z.copy()
+    high[0] += 2000
+    assert expectation.f(high) == pytest.approx(f, rel=1e-11)
+
+    # Class 0 has logits of thousands, the others don't.
+    u = f.copy()
+    u[0] *= 3000
+    alone = [expectation.forward(u, Y).error[n] for n in range(len(u))]
+    usual = expectation.forward(f, Y).error
+    assert np.array(alone[1:]) == pytest.approx(usual[1:], rel=1e-12)
