@@ -10,6 +10,7 @@ from typing import Any
 
 from scansnap_core.base.bad_input import BadInput
 from scansnap_core.book import faults, notebooks, prose
+from scansnap_core.book.cited import cited_faults
 from scansnap_core.book.claims_in_words import claims_in_words
 from scansnap_core.book.compare import differences
 from scansnap_core.book.equations import EQUATIONS_FILE, formula_faults
@@ -165,9 +166,10 @@ def _kept_to(failures: list[str]) -> Iterator[None]:
 
 
 def _review_faults(book: Path) -> list[str]:
-    """Find where the book's files of claims, errata and equations disagree with its chapters.
+    """Find where the book's files of claims, errata and equations, and the claims that cards cite,
+    disagree with its chapters.
 
-    Each of the three is read in its turn, and what it raises becomes a fault in the list, so that
+    Each of them is read in its turn, and what it raises becomes a fault in the list, so that
     one file's fault doesn't hide another's. Results of the readings aren't needed here.
     """
     found: list[str] = []
@@ -177,6 +179,8 @@ def _review_faults(book: Path) -> list[str]:
         return []
     with _kept_to(found):
         claims_in_words(book, stored)
+    with _kept_to(found):
+        found += cited_faults(book, stored)
     with _kept_to(found):
         if (book / ERRATA_FILE).exists():
             errata_of(stored, book)

@@ -24,16 +24,23 @@ the chapter's claims that were measured under these very dynamics:
   is.
 - ``loses``: a part (a sign, an order, a sentence) doesn't hold there.
 
+A row also cites claims of other chapters, such as ``population:common_falls_gradient``, and they
+count as its own do. While a chapter runs, a cited claim is known by its chapter's file of claims
+alone, so that no chapter has to be run before another. That the other chapter stores it as the card
+needs it, ``scansnap verify`` asks of the whole book; the site shows what it measured.
+
 The row's word of `SCALE` follows from them by `word_of`; nobody chooses it. Under ``sizes`` and
 ``loses`` a refutation shows what fails, and so does a check: by what it says, or as
 ``jump.control`` by its control, on which it failed. The row shows the number of the claim that
-``shows`` names; without it, of the first one under ``loses``, else ``sizes``, else ``keeps``. A row
-that names no claim has a word of `SILENCE`. ``figure`` is the id of the notebook's cell that draws
+``shows`` names; without it, of the first one under ``loses``, else ``sizes``, else ``keeps``. If
+that one is cited, it stands first among the cited ones, which are all shown. A row that names no
+claim has a word of `SILENCE`. ``figure`` is the id of the notebook's cell that draws
 the one figure to look at, or empty.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from scansnap_core.base.bad_input import BadInput
 from scansnap_core.base.files import TEXT, Entry, list_of
@@ -68,7 +75,8 @@ NONE_NEEDED = "none needed"
 AS_PRINTED = "as printed"
 EVIDENCE = ("keeps", "sizes", "loses")
 """The lists of claims from which the word of a row about dynamics follows."""
-_CONTROL = ".control"
+CONTROL = ".control"
+"""What ends the id of a check's control."""
 _IDS = list_of(TEXT, "it is a list of different ids of claims", least=1)
 UNPRINTED = {"claim": "in the paper's words", "law": "as stated here", "beyond": "as stated here"}
 """What a page's card says for "as printed" where no formula of a paper is judged, by the page's
@@ -82,6 +90,10 @@ _KEYS = {
 _UNDER_KEYS = (*EVIDENCE, "shows", "says", "word")
 """The keys of a row about other dynamics."""
 _Found = Mapping[str, Check | Refutation]
+Elsewhere = Callable[[str], Iterable[Check | Refutation]]
+"""What gives the checks and refutations of another page, by its id; BadInput if there is no such
+page.
+"""
 
 
 def smaller_runs(claims: Claims) -> str:
@@ -143,11 +155,13 @@ def card_of(
     entries: Sequence[Check | Refutation],
     numbers: Mapping[str, str],
     dynamics: Sequence[Dynamics],
+    elsewhere: Elsewhere,
 ) -> tuple[tuple[Row, ...], str]:
     """Make the rows of a chapter's card, with the numbers of its entries, and name the cell of its
     figure.
 
-    The paper's ``dynamics`` say which rows stand below what is printed and its repair.
+    The paper's ``dynamics`` say which rows stand below what is printed and its repair, and
+    ``elsewhere`` what other chapters hold of the claims that these rows cite.
 
     A number in a row's text, such as ``<data value="drop">1.2</data>``, becomes the chapter's
     number of this name.
@@ -156,9 +170,9 @@ def card_of(
     ------
     BadInput
         If a key is missing or unknown, a text is empty or no word of its scale, a row names no
-        entry of the chapter, the printed row names an entry that the verdict doesn't rest on, a
-        repair is given where none is needed, or a row about dynamics names a claim for what it
-        can't show, or chooses the word that follows from its claims.
+        entry of the chapter or of the one that it cites, the printed row names an entry that the
+        verdict doesn't rest on, a repair is given where none is needed, or a row about dynamics
+        names a claim for what it can't show, or chooses the word that follows from its claims.
     NoEvidence
         If the verdict is that something has to be repaired, and the card has no repair.
     """
@@ -179,7 +193,10 @@ def card_of(
     made = (
         _printed(rows["printed"], verdict, found),
         _repaired(rows["repaired"], verdict, found),
-        *(_under(each.row, rows[each.key], found) for each in dynamics),
+        *(
+            _under(each.row, take := rows[each.key], {**found, **_cited(take, claims, elsewhere)})
+            for each in dynamics
+        ),
     )
     given = dict(numbers)
     for entry in entries:
@@ -236,8 +253,9 @@ def _repaired(take: Entry, verdict: str, found: _Found) -> Row:
 def _under(dynamics: str, take: Entry, found: _Found) -> Row:
     """Make the row of what is left of the statement under other dynamics, whose name is the row's.
 
-    Its word follows from the claims that it names, and its number is that of the claim shown. A row
-    that names none has a word of `SILENCE`, which the file chooses.
+    Its word follows from the claims that it names, and its number is that of the claim shown, if
+    this is the chapter's own. A row that names none has a word of `SILENCE`, which the file
+    chooses.
     """
     says = take("says", TEXT)
     speaks = [key for key in (*EVIDENCE, "shows") if key in take.values]
@@ -255,9 +273,55 @@ def _under(dynamics: str, take: Entry, found: _Found) -> Row:
         value = f"{take.place} names {twice[0]!r} twice"
         raise BadInput(value, "a claim shows one thing", "name it once")
     shown = take("shows", one_of(named), named[0])
-    number = "control" if shown.endswith(_CONTROL) else "measured"
-    entry = found[shown.removesuffix(_CONTROL)]
-    return Row(dynamics, word_of(keeps, sizes, loses), says, **_number(entry, number))
+    cited = sorted(filter(page_cited, named), key=lambda name: name != shown)
+    row = Row(dynamics, word_of(keeps, sizes, loses), says, cited=" ".join(cited))
+    return row if shown in cited else replace(row, **number_of(found, shown))
+
+
+def page_cited(name: str) -> str:
+    """Return the id of the other page whose claim a card's row names so; empty if it's the page's
+    own.
+
+    Examples
+    --------
+    >>> page_cited("population:common_falls_gradient")
+    'population'
+    >>> page_cited("common_falls_gradient")
+    ''
+    """
+    return name.rpartition(":")[0]
+
+
+def pages_cited(rows: Iterable[Any]) -> set[str]:
+    """Return the ids of the other pages whose claims a card's rows cite, as they stand in a file.
+
+    What is malformed there cites nothing; whoever reads the row refuses it.
+
+    Examples
+    --------
+    >>> pages_cited([{"keeps": ["rises", "population:common_falls_gradient"]}])
+    {'population'}
+    """
+    given = [row.get(key) for row in rows if isinstance(row, Mapping) for key in EVIDENCE]
+    names = [name for listed in given if isinstance(listed, list) for name in listed]
+    return {page_cited(name) for name in names if isinstance(name, str)} - {""}
+
+
+def _cited(take: Entry, claims: Claims, elsewhere: Elsewhere) -> _Found:
+    """Return what other chapters hold of the claims that a row cites, under the names by which the
+    row cites them.
+    """
+    found: dict[str, Check | Refutation] = {}
+    for page_id in sorted(pages_cited([take.values])):
+        place = f"{take.place} cites {page_id}"
+        if page_id == claims.path.stem:
+            raise BadInput(place, "that is this chapter itself", "name the claim by its id alone")
+        try:
+            entries = elsewhere(page_id)
+        except BadInput as error:
+            raise BadInput(f"{place}: {error.value}", error.rule, error.remedy) from None
+        found |= {f"{page_id}:{entry.id}": entry for entry in entries}
+    return found
 
 
 def _claimed(take: Entry, key: str, found: _Found) -> list[str]:
@@ -268,24 +332,25 @@ def _claimed(take: Entry, key: str, found: _Found) -> list[str]:
     named as ``jump.control``, on which the check failed.
     """
     claimed: list[str] = list(take(key, _IDS, ()))
-    checks = [entry.id for entry in found.values() if isinstance(entry, Check)]
-    controls = [claim_id + _CONTROL for claim_id in found]
-    is_known = Rule(
-        lambda name: name in [*found, *controls],
-        "no check or refutation here has this id",
-        "name another",
-    )
+    checks = [name for name, entry in found.items() if isinstance(entry, Check)]
+    controls = [claim_id + CONTROL for claim_id in found]
     held = Rule(
         lambda name: name in checks,
         "what is kept is shown by a check, which held",
         "move it, or name a check",
     )
     failed = Rule(
-        lambda name: name in found or name.removesuffix(_CONTROL) in checks,
+        lambda name: name in found or name.removesuffix(CONTROL) in checks,
         "the control of a refutation shows its remedy at work",
         "name the refutation itself",
     )
     for name in claimed:
+        where = page_cited(name)
+        is_known = Rule(
+            lambda name: name in [*found, *controls],
+            f"no check or refutation {f'of {where}' if where else 'here'} has this id",
+            f"name another, or store {where}" if where else "name another",
+        )
         for rule in (is_known, held if key == "keeps" else failed):
             rule(f"{take.place}.{key}", name)
     return claimed
@@ -294,6 +359,16 @@ def _claimed(take: Entry, key: str, found: _Found) -> list[str]:
 def _is_upheld(verdict: str) -> bool:
     """Tell whether the page needs no repair."""
     return verdict in (HOLDS, REPRODUCED, REPRODUCED_SMALLER)
+
+
+def number_of(found: _Found, name: str) -> dict[str, str]:
+    """Return the parts of a row that show the number of a claim, or of its control, which a card
+    names such as ``jump`` or ``jump.control``; ``found`` has the entries by id.
+
+    They are the number, what was asked of it, of what it is, and the entry's id.
+    """
+    number = "control" if name.endswith(CONTROL) else "measured"
+    return _number(found[name.removesuffix(CONTROL)], number)
 
 
 def _number(entry: Check | Refutation, number: str) -> dict[str, str]:

@@ -6,14 +6,14 @@ refused. The words stand in the chapter's file of claims (`scansnap_core.ledger.
 notebook names each claim by its id.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal, overload
 
 from scansnap_core.base.bad_input import BadInput
 from scansnap_core.base.digits import in_prose
 from scansnap_core.base.rules import Rule, one_of
-from scansnap_core.ledger.cards import card_of, smaller_runs
+from scansnap_core.ledger.cards import Elsewhere, card_of, smaller_runs
 from scansnap_core.ledger.claims import Claim, Claims, read_claims
 from scansnap_core.ledger.contents import reading_link
 from scansnap_core.ledger.display import (
@@ -182,21 +182,25 @@ class Chapter:
             )
 
 
-def check_file(page: Page, claims: Claims) -> None:
+def check_file(page: Page, claims: Claims, elsewhere: Elsewhere | None = None) -> None:
     """Check a chapter's file before anything is computed, by drawing its conclusion without
     numbers.
 
     Whether a claim is a check or a refutation, and hence the verdict and what the card may say,
-    stands in the file.
+    stands in the file. Of the claims that the card cites from other chapters it asks their files
+    too, or ``elsewhere``, which gives what the chapters store.
 
     Raises
     ------
     NoEvidence, BadInput
         What `Chapter.conclude` would raise whatever the notebook measured.
     """
-    _conclusion(
-        page, claims, {claim.id: _unmeasured(claim) for claim in claims.claims.values()}, {}
-    )
+    _conclusion(page, claims, _unmeasured_all(claims), {}, elsewhere)
+
+
+def _unmeasured_all(claims: Claims) -> dict[str, Check | Refutation | Proof]:
+    """Make the entries of all claims of a file, by id, as if they had been measured."""
+    return {claim.id: _unmeasured(claim) for claim in claims.claims.values()}
 
 
 def _measured(given: Any, by: Callable[[Any], Any] | None) -> Any:
@@ -244,9 +248,10 @@ def _conclusion(
     claims: Claims,
     found: Mapping[str, Check | Refutation | Proof],
     numbers: Mapping[str, str],
+    elsewhere: Elsewhere | None = None,
 ) -> Conclusion:
     """Draw the conclusion from an entry for each of a chapter's claims, by id, and the numbers of
-    its prose.
+    its prose; ``elsewhere`` as for `check_file`.
 
     Raises what `Chapter.conclude` raises of missing checks and of the card.
     """
@@ -277,8 +282,20 @@ def _conclusion(
         page, checks, refutations, proofs=proofs, sampled=sampled, smaller=smaller
     )
     if claims.card:
+
+        def in_file(page_id: str) -> Iterable[Check | Refutation]:
+            """Return the checks and refutations of another chapter, as its file says."""
+            path = notebook_of(page_id, claims.path.parent).with_suffix(".yaml")
+            entries = _unmeasured_all(read_claims(path)).values()
+            return [entry for entry in entries if not isinstance(entry, Proof)]
+
         card, figure = card_of(
-            claims, conclusion.verdict, (*checks, *refutations), numbers, page.paper.dynamics
+            claims,
+            conclusion.verdict,
+            (*checks, *refutations),
+            numbers,
+            page.paper.dynamics,
+            elsewhere or in_file,
         )
         conclusion = replace(conclusion, card=card, figure=figure)
     return conclusion

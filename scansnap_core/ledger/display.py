@@ -203,16 +203,26 @@ def anchor_of(claim_id: str) -> str:
     return f"claim-{claim_id}"
 
 
-def card_html(rows: Iterable[Row], kind: str, *, links: bool = False) -> str:
+def card_html(
+    rows: Iterable[Row],
+    kind: str,
+    *,
+    links: bool = False,
+    cited: Mapping[str, Mapping[str, str]] | None = None,
+) -> str:
     """Draw a card's rows on a page of some kind.
 
-    With ``links`` the claims are links to their places on the same page.
+    With ``links`` the claims are links to their places on the same page. ``cited`` has what is
+    shown of the claims of other pages, each under its name in the row's ``cited``: the ``page``'s
+    name, a ``link`` to the claim there, its number as `cards.number_of` gives it, and its
+    ``scope``, which may be empty. Without it only their names are shown.
     """
     drawn = [
         {
             **asdict(row),
             "css": WORD_CLASS.get(row.word, ""),
             "link": f"#{anchor_of(row.by)}" if links else "",
+            "cited": [{"name": name, **(cited or {}).get(name, {})} for name in row.cited.split()],
         }
         for row in rows_shown(rows, kind)
     ]
@@ -255,12 +265,14 @@ def show_conclusion(conclusion: Conclusion) -> None:
 
 
 def _row_lines(row: Row) -> list[str]:
-    """Write a row of a card as plain text: one line, and one for its number if it has one."""
+    """Write a row of a card as plain text: one line, one for its number if it has one, and one
+    for each claim of another page.
+    """
     texts = filter(None, (row.word, row.formula, row.says))
     lines = [f"    {row.of}: {'; '.join(texts)}"]
     if row.number:
         lines.append(f"        {row.what}: {row.number}, {row.required}")
-    return lines
+    return lines + [f"        cited: {name}" for name in row.cited.split()]
 
 
 def render(template: Path, **values: Any) -> str:

@@ -204,3 +204,7 @@ class Row:
     required: str = ""
     what: str = ""
     by: str = ""
+    cited: str = ""
+    """The claims of other pages that the word rests on too, such as
+    ``"population:common_falls_gradient"``, divided by spaces.
+    """

@@ -122,6 +122,8 @@ _FORMULAS = ("formula", "control_formula")
 """The texts of a check or a refutation that are stored only where there are some: most are given
 numbers.
 """
+_CITED = ("cited",)
+"""The same of a card's row: most rest on their own page's claims alone."""
 _VERDICTS = (
     HOLDS,
     HOLDS_UNDER_A_CONDITION,
@@ -194,20 +196,23 @@ class Verdict:
 
 
 def _written(entry: Finding | Sampled | Row) -> dict[str, str]:
-    """Return an entry as it is stored: its texts by name, without formulas that it hasn't."""
-    texts = asdict(entry)
-    if not isinstance(entry, Compared):
-        return texts
-    return {name: text for name, text in texts.items() if text or name not in _FORMULAS}
+    """Return an entry as it is stored: its texts by name, without optional ones that it hasn't."""
+    optional = _optional(type(entry))
+    return {name: text for name, text in asdict(entry).items() if text or name not in optional}
+
+
+def _optional(kind: type) -> tuple[str, ...]:
+    """Return the names of the texts that an entry of this kind stores only where there are some."""
+    return _FORMULAS if issubclass(kind, Compared) else _CITED if kind is Row else ()
 
 
 def _is_stored(value: Any) -> bool:
     """Tell whether a value, read from JSON, has the form that `Verdict.as_json` gives."""
 
     def is_entry(entry: Any, kind: Any) -> bool:
-        """Tell whether it has the texts of a dataclass; formulas may be missing."""
+        """Tell whether it has the texts of a dataclass, but for those that `_optional` names."""
         names = {each.name for each in fields(kind)}
-        needed = names - {*_FORMULAS} if issubclass(kind, Compared) else names
+        needed = names - {*_optional(kind)}
         return (
             isinstance(entry, dict)
             and needed <= entry.keys() <= names

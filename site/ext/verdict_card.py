@@ -6,6 +6,7 @@ The site puts the first directive into the chapter's first cell and the second o
 ``check_yourself``, as HTML, in which ``{page}`` is the page's id.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 
+from scansnap_core.book.cited import shown_of
 from scansnap_core.book.notebooks import read_notebook, verdicts_in
-from scansnap_core.ledger.display import card_html
-from scansnap_core.ledger.registry import KEY
+from scansnap_core.ledger.cards import page_cited
+from scansnap_core.ledger.display import anchor_of, card_html
+from scansnap_core.ledger.registry import KEY, notebook_of, page
 
 CHECK = "To check this yourself: <code>scansnap verify {page}</code>."
 
@@ -37,10 +40,24 @@ class VerdictCard(SphinxDirective):
                 "the notebook stores no card: give conclude() one, and store its outputs"
             )
         kind = notebook.metadata[KEY]["kind"]
-        rows = card_html(verdicts[0].card, kind, links=True)
+        names = " ".join(row.cited for row in verdicts[0].card).split()
+        cited = {name: self.cited(name) for name in names}
+        rows = card_html(verdicts[0].card, kind, links=True, cited=cited)
         shown = [CardFigure(cell=verdicts[0].figure)] if verdicts[0].figure else []
         card = nodes.raw("", rows, format="html")
         return [nodes.container("", card, *shown, classes=["ss-card-at-head"])]
+
+    def cited(self, name: str) -> dict[str, str]:
+        """Read what is shown of a claim of another page from that page's notebook, with a link."""
+        book = Path(self.env.srcdir)
+        path = notebook_of(page_cited(name), book)
+        self.env.note_dependency(str(path))
+        (verdict,) = verdicts_in(read_notebook(path))
+        shown = shown_of(name, verdict)
+        here = Path(self.env.doc2path(self.env.docname)).parent
+        address = Path(os.path.relpath(path.with_suffix(".html"), here)).as_posix()
+        link = f"{address}#{anchor_of(shown['by'])}"
+        return {**shown, "page": page(path.stem, book).name, "link": link}
 
 
 class CheckYourself(SphinxDirective):

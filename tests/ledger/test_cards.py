@@ -1,6 +1,7 @@
 """The card at a chapter's head: nothing on it that the chapter's ledger doesn't hold."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,8 +9,9 @@ import pytest
 from scansnap_core.base.files import MAPPING, TEXT
 from scansnap_core.ledger import NoEvidence
 from scansnap_core.ledger.cards import SCALE, SILENCE, rows_shown
+from scansnap_core.ledger.display import card_html
 from scansnap_core.ledger.entries import Row
-from tests.book.books import REPAIRED
+from tests.book.books import REPAIRED, write_notebook
 from tests.ledger.conftest import BROKEN, LACKING, UPHELD, Opened, Outputs, all_three, check, concluded, refuting
 from tests.refusing import refuses
 
@@ -258,6 +260,122 @@ def test_a_claim_that_cant_show_it_is_refused(
 ) -> None:
     with refuses(value, rule):
         row_of(opened, outputs, **lists)
+
+
+def citing(opened: Opened, outputs: Outputs, **row: Any) -> Any:
+    """The row under SGD of a chapter whose card cites claims of the chapter ``other``, which was never run."""
+    chapter = opened(card=CARD | {"sgd": {"says": "So."} | row})
+    claims = {"numeric": {"rises": check("It rises"), "falls": REPAIRED}}
+    write_notebook(Path("chapters", "other.ipynb"), (), claims)
+    return concluded(chapter, outputs)["card"][3]
+
+
+@pytest.mark.parametrize(
+    ("lists", "word", "cited", "number"),
+    [
+        ({"keeps": ["other:rises"]}, "as stated", "other:rises", ""),
+        ({"keeps": ["numeric_error", "other:rises"]}, "as stated", "other:rises", "0.11"),
+        ({"keeps": ["numeric_error"], "sizes": ["other:falls"]}, "in kind, not in size", "other:falls", ""),
+        (
+            {"keeps": ["other:rises"], "loses": ["symbolic_error", "other:falls"]},
+            "in part",
+            "other:falls other:rises",
+            "0.1",
+        ),
+        ({"loses": ["other:rises.control"]}, "fails", "other:rises.control", ""),
+        (
+            {"keeps": ["other:rises"], "loses": ["other:falls"], "shows": "other:rises"},
+            "in part",
+            "other:rises other:falls",
+            "",
+        ),
+    ],
+)
+def test_a_claim_of_another_chapter_counts_as_its_own(
+    opened: Opened, outputs: Outputs, lists: Any, word: str, cited: str, number: str
+) -> None:
+    row = citing(opened, outputs, **lists)
+    assert (row["word"], row["cited"], row["number"]) == (word, cited, number)
+    for name in cited.split():
+        assert f"        cited: {name}" in outputs[-1]["text/plain"].splitlines()
+        assert f"cited: {name}</p>" in outputs[-1]["text/html"]
+
+
+def test_a_row_that_cites_nothing_stores_nothing_of_it(opened: Opened, outputs: Outputs) -> None:
+    assert "cited" not in citing(opened, outputs, keeps=["numeric_error"])
+    assert "cited: " not in outputs[-1]["text/plain"]
+
+
+@pytest.mark.parametrize(
+    ("lists", "value", "rule", "remedy"),
+    [
+        (
+            {"keeps": ["othr:rises"]},
+            "lemma_06.yaml: card.sgd cites othr: id = 'othr'",
+            "it names no statement, figure or page",
+            "did you mean other?",
+        ),
+        (
+            {"keeps": ["other:rose"]},
+            "lemma_06.yaml: card.sgd.keeps = 'other:rose'",
+            "no check or refutation of other has this id",
+            "name another, or store other",
+        ),
+        (
+            {"keeps": ["other:falls"]},
+            "lemma_06.yaml: card.sgd.keeps = 'other:falls'",
+            "what is kept is shown by a check, which held",
+            "move it, or name a check",
+        ),
+        (
+            {"keeps": ["other:rises.control"]},
+            "lemma_06.yaml: card.sgd.keeps = 'other:rises.control'",
+            "what is kept is shown by a check, which held",
+            "move it, or name a check",
+        ),
+        (
+            {"loses": ["other:falls.control"]},
+            "lemma_06.yaml: card.sgd.loses = 'other:falls.control'",
+            "the control of a refutation shows its remedy at work",
+            "name the refutation itself",
+        ),
+        (
+            {"keeps": ["other:rises"], "loses": ["other:rises"]},
+            "lemma_06.yaml: card.sgd names 'other:rises' twice",
+            "a claim shows one thing",
+            "name it once",
+        ),
+        (
+            {"keeps": ["lemma_06:numeric_error"]},
+            "lemma_06.yaml: card.sgd cites lemma_06",
+            "that is this chapter itself",
+            "name the claim by its id alone",
+        ),
+        (
+            {"keeps": ["other:rises"], "shows": "other:falls"},
+            "lemma_06.yaml: card.sgd.shows = 'other:falls'",
+            "the choices are other:rises",
+            "…",
+        ),
+    ],
+)
+def test_a_cited_claim_that_cant_show_it_is_refused(
+    opened: Opened, outputs: Outputs, lists: Any, value: str, rule: str, remedy: str
+) -> None:
+    with refuses(value, rule, remedy):
+        citing(opened, outputs, **lists)
+
+
+def test_a_page_shows_a_cited_claim_with_its_number_its_scope_and_a_link() -> None:
+    row = Row("under SGD", "as stated", "So.", cited="other:rises other:falls")
+    shown = {"page": "Other", "link": "other.html#claim-rises", "what": "It rises", "number": "0.2"}
+    rises = shown | {"required": "must be at most 0.5", "scope": "ten $K$"}
+    falls = shown | {"number": "0.7", "required": "where the claim needs at most 0.5", "scope": ""}
+    html = card_html([row], "lemma", links=True, cited={"other:rises": rises, "other:falls": falls})
+    link = '<a href="other.html#claim-rises">Other: It rises</a>: '
+    scope = r'(ten <span class="math notranslate nohighlight">\(K\)</span>)'
+    assert f"{link}<strong>0.2</strong>, must be at most 0.5 {scope}</p>" in html
+    assert f"{link}<strong>0.7</strong>, where the claim needs at most 0.5</p>" in html
 
 
 def test_what_is_refuted_can_be_called_upheld_by_no_card(opened: Opened, outputs: Outputs) -> None:
