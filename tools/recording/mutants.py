@@ -11,6 +11,7 @@ import argparse
 import csv
 import io
 import json
+import subprocess
 import sys
 from collections import Counter
 from importlib.metadata import version
@@ -18,7 +19,6 @@ from pathlib import Path
 
 from scansnap_core.base import files
 from scansnap_core.base.bad_input import BadInput
-from scansnap_core.storage.provenance import provenance
 
 NOTICED = 1
 SURVIVED = 0
@@ -51,15 +51,14 @@ def main(given: list[str] | None = None) -> None:
     asked = parser.parse_args(given)
 
     text = io.StringIO()
-    made = provenance("make mutants")
-    text.write(f"# {made['command']}, commit {made['commit']}, mutmut {version('mutmut')}\n")
+    # mutmut works inside of the checkout that it changes.
+    head = ["git", "-C", str(asked.folder), "rev-parse", "--short=8", "HEAD"]
+    commit = subprocess.run(head, check=True, capture_output=True, text=True).stdout.strip()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(["file", "changes", "noticed", "not noticed", "timed out"])
+    table.writerow(["file", "changes", "noticed", "not noticed", "timed out", "mutmut", "commit"])
     for path in sorted(asked.folder.rglob("*.meta")):
-        module = (
-            path.relative_to(asked.folder).as_posix().removesuffix(".py.meta").replace("/", ".")
-        )
-        table.writerow([f"{module}.py", *counts(path)])
+        file = path.relative_to(asked.folder).with_suffix("")
+        table.writerow([file.as_posix(), *counts(path), version("mutmut"), commit])
     files.save(asked.target, text.getvalue())
 
 
