@@ -13,9 +13,11 @@ from playwright.sync_api import Page, Playwright
 from pybtex.database import parse_string
 
 from scansnap_core.book.citation import read_citation
+from scansnap_core.book.cited import shown_of
 from scansnap_core.book.errata import errata_json, read_errata
 from scansnap_core.book.notebooks import read_stored
 from scansnap_core.ledger import read_pages, statements
+from scansnap_core.ledger.cards import page_cited
 from scansnap_core.sweeps.defaults import DEFAULTS, written
 from scansnap_core.theory.formulas import FORMULAS, SYMBOLS
 from tests.site.book import ROOT, documents
@@ -126,9 +128,10 @@ def test_each_figure_has_a_link_and_a_picture_to_take_along(site: Path) -> None:
     assert taken
 
 
-def test_card_shows_the_stored_numbers_and_leads_to_cells_of_the_page(site: Path) -> None:
+def test_card_shows_the_stored_numbers_and_leads_to_the_cells_and_pages_that_have_them(site: Path) -> None:
     cards = 0
-    for page_id, verdict in read_stored(ROOT).verdicts.items():
+    verdicts = read_stored(ROOT).verdicts
+    for page_id, verdict in verdicts.items():
         (document,) = (d for d in documents() if d.rpartition("/")[2] == page_id)
         page = read(site, document)
         assert ('class="ss-card-at-head' in page) is bool(verdict.card)
@@ -136,12 +139,19 @@ def test_card_shows_the_stored_numbers_and_leads_to_cells_of_the_page(site: Path
             continue
         cards += 1
         card = page[page.index('class="ss-card-at-head') : page.index("</div>\n<", page.index("</dl>"))]
-        assert re.findall(r'<p class="ss-number">.*?<strong>(.*?)</strong>', card) == [
-            escape(row.number) for row in verdict.card if row.number
-        ]
+        numbers = []
+        for row in verdict.card:
+            numbers += [row.number] if row.number else []
+            numbers += [shown_of(name, verdicts[page_cited(name)])["number"] for name in row.cited.split()]
+        assert re.findall(r'<p class="ss-number">.*?<strong>(.*?)</strong>', card) == [*map(escape, numbers)]
         links = re.findall(r'href="#((?!term-)[\w-]+)"', card)
         assert len(links) == sum(bool(row.number) for row in verdict.card) + bool(verdict.figure)
         assert [link for link in links if page.count(f'id="{link}"') != 1] == []
+        cited = re.findall(r'<a href="([^"#]+)#(claim-[\w-]+)"', card)
+        assert len(cited) == sum(len(row.cited.split()) for row in verdict.card)
+        for address, claim in cited:
+            other = f"{document.rpartition('/')[0]}/{address.removesuffix('.html')}"
+            assert read(site, other).count(f'id="{claim}"') == 1
         assert card.count("<img") == card.count('class="ss-card-caption') == bool(verdict.figure)
     assert cards
 
