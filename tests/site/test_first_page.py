@@ -100,7 +100,7 @@ def test_what_the_page_says_of_its_picture_is_so(opening: Page) -> None:
         assert end["attention"][1] > start["attention"][1]
     for seen, other in zip(paper, gradient, strict=True):
         assert seen["next"] == pytest.approx(other["next"], abs=0.01)
-    assert "lose in the end almost a third of their weight" in FIRST
+    assert "lose in this picture almost a third of their weight" in FIRST
     assert 0.68 < paper[2]["attention"][0] / paper[0]["attention"][0] < 0.73
     assert gradient[2]["attention"] == pytest.approx(gradient[0]["attention"], rel=0.04)
 
