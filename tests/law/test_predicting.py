@@ -257,7 +257,7 @@ def test_short_sequences_and_near_classes_are_short_in_the_same_measure() -> Non
 
 
 def test_what_it_expects_of_systems_held_out_is_what_was_measured() -> None:
-    record = xr.load_dataset(Path(__file__).parents[3] / "results" / "validity.nc", engine="h5netcdf")
+    record = xr.load_dataset(Path(__file__).parents[2] / "results" / "validity.nc", engine="h5netcdf")
     assert json.loads(record.source)["seeds"] == {"short": 601, "steps": 603}
     for arm in ("short", "steps"):
         error, expected, system = (record[f"{arm}_{name}"].values for name in ("error", "expected_error", "system"))
@@ -269,7 +269,7 @@ def test_what_it_expects_of_systems_held_out_is_what_was_measured() -> None:
 
 
 def test_what_it_expects_of_small_batches_on_systems_held_out_is_what_was_measured() -> None:
-    record = xr.load_dataset(Path(__file__).parents[3] / "results" / "order.nc", engine="h5netcdf")
+    record = xr.load_dataset(Path(__file__).parents[2] / "results" / "order.nc", engine="h5netcdf")
     record = record.isel(point=np.flatnonzero(record.noise < 0.06))  # where the runs say what z is
     error, full, expected = (record[name].values for name in ("error", "full_error", "expected_error"))
     inside = expected <= 0.1

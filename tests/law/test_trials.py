@@ -13,7 +13,7 @@ import xarray as xr
 from scansnap_core import BadInput, IdealisedFlow, SequenceClasses, solve, train, with_overlap
 from scansnap_core.law import trials
 
-RESULTS = Path(__file__).parents[3] / "results"
+RESULTS = Path(__file__).parents[2] / "results"
 SYSTEMS = trials.systems(5, 40)
 
 
