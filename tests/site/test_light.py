@@ -99,10 +99,15 @@ def test_a_number_of_the_text_moves_a_picture_by_pointer_and_by_key(text: Page) 
     number = text.locator(".ss-drag")
     field = text.locator(".ss-plane [data-field=M] [type=text]").first
     share = text.evaluate("document.querySelector('.ss-plane').lab.share")
-    number.hover(position={"x": 10, "y": 8})  # waits until it stands still
+    # While the page is still laid out, the number can move away under the pointer. Once it is held, it has the focus.
+    for _ in range(20):
+        number.hover(position={"x": 10, "y": 8})
+        text.mouse.down()
+        if number.evaluate("number => document.activeElement === number"):
+            break
+        text.mouse.up()
     box = number.bounding_box()
     assert box is not None
-    text.mouse.down()
     text.mouse.move(box["x"] + 70, box["y"] + 8)
     text.mouse.up()
     dragged = number.inner_text()
