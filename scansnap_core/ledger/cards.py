@@ -190,14 +190,14 @@ def card_of(
         for name, allowed in row_keys.items()
     }
     found = {entry.id: entry for entry in entries}
-    made = (
+    made = [
         _printed(rows["printed"], verdict, found),
         _repaired(rows["repaired"], verdict, found),
-        *(
-            _under(each.row, take := rows[each.key], {**found, **_cited(take, claims, elsewhere)})
-            for each in dynamics
-        ),
-    )
+    ]
+    for each in dynamics:
+        take = rows[each.key]
+        cited = _cited(take, claims, elsewhere)
+        made.append(_under(each.row, take, {**found, **cited}))
     given = dict(numbers)
     for entry in entries:
         given |= {entry.id: entry.measured, f"{entry.id}.control": entry.control}
@@ -264,7 +264,9 @@ def _under(dynamics: str, take: Entry, found: _Found) -> Row:
     if "word" in take.values:
         rule = "the word follows from the claims that a row names"
         raise BadInput(f"{take.place}.word", rule, "remove it")
-    keeps, sizes, loses = (_claimed(take, key, found) for key in EVIDENCE)
+    keeps = _claimed(take, "keeps", found)
+    sizes = _claimed(take, "sizes", found)
+    loses = _claimed(take, "loses", found)
     if not (keeps or loses):
         rule = "it names no claim that shows what is kept there or what is lost"
         raise BadInput(take.place, rule, "name it under keeps or loses")
@@ -273,6 +275,7 @@ def _under(dynamics: str, take: Entry, found: _Found) -> Row:
         value = f"{take.place} names {twice[0]!r} twice"
         raise BadInput(value, "a claim shows one thing", "name it once")
     shown = take("shows", one_of(named), named[0])
+    # The one that is shown comes first.
     cited = sorted(filter(page_cited, named), key=lambda name: name != shown)
     row = Row(dynamics, word_of(keeps, sizes, loses), says, cited=" ".join(cited))
     return row if shown in cited else replace(row, **number_of(found, shown))

@@ -69,7 +69,10 @@ def _pair(matrix: Any) -> tuple[sp.Expr, sp.Expr]:
             raise BadInput(f"{matrix}", rule, "use Identity(K) and OneMatrix(K, K)")
     # (aI + bJ)(cI + dJ), with JJ = KJ. The product begins with I.
     for c, d in factors:
-        a, b = a * c, a * d + b * c + K * b * d
+        of_I = a * c
+        of_J = a * d + b * c + K * b * d
+        a = of_I
+        b = of_J
     return a, b
 
 
