@@ -158,7 +158,7 @@ def show_words(
         if np.shape(weights) != (len(words),) or not np.all((weights >= 0) & (weights <= 1)):
             rule = f"it has a weight from 0 to 1 for each of the {len(words)} words"
             raise BadInput(f"row {name}", rule, "pass attention, e.g. that of one query")
-    said = {name: _most_weight(words, weights, most) for name, weights in rows.items()}
+    sentences = {name: _most_weight(words, weights, most) for name, weights in rows.items()}
     parts = []
     for name, weights in rows.items():
         heights = np.minimum(np.asarray(weights, dtype=np.float64) / full, 1)
@@ -170,10 +170,10 @@ def show_words(
         parts.append(
             f'<p class="ss-when">{html.escape(name)}</p>'
             f'<p class="ss-weighed">{" ".join(spans)}</p>'
-            f'<p class="ss-most">{html.escape(said[name])}</p>'
+            f'<p class="ss-most">{html.escape(sentences[name])}</p>'
         )
     markup = f'<div class="ss-passage">{"".join(parts)}</div>'
-    plain_text = "\n".join(f"{name}: {sentence}" for name, sentence in said.items())
+    plain_text = "\n".join(f"{name}: {sentence}" for name, sentence in sentences.items())
     display({"text/html": markup, "text/plain": plain_text}, raw=True)
 
 

@@ -317,7 +317,7 @@ class Solver:
         return True if answer.isUnsat() else False if answer.isSat() else None
 
 
-def _said(none: bool | None) -> str:
+def _word_for(none: bool | None) -> str:
     return {True: PROVED, False: FALSE, None: NO_ANSWER}[none]
 
 
@@ -329,7 +329,7 @@ def decide(claim: Any, *assumptions: Any) -> str:
     known = [given.compiled(solver.arithmetic)(variables) for given in region]
     solver.divisors.clear()
     fails = solver.arithmetic["not"](wanted.compiled(solver.arithmetic)(variables))
-    return _said(solver.none(*known, solver.arithmetic["or"](fails, solver.undefined())))
+    return _word_for(solver.none(*known, solver.arithmetic["or"](fails, solver.undefined())))
 
 
 def on_ray(expression: Any, variable: sp.Symbol, start: Any) -> str:
@@ -341,7 +341,7 @@ def on_ray(expression: Any, variable: sp.Symbol, start: Any) -> str:
     beyond = solver.arithmetic[">"](variables[0], first)
     fails = solver.arithmetic["<="](value, solver.arithmetic["number"](Fraction(0)))
     logic = "QF_NRAT" if expression.has(sp.exp) else "QF_NRA"
-    return _said(solver.none(beyond, fails, logic=logic))
+    return _word_for(solver.none(beyond, fails, logic=logic))
 
 
 def between(coefficients: Sequence[Any], low: Any, high: Any) -> str:
@@ -374,7 +374,7 @@ ENGINES = {
 
 
 def watched(
-    name: str, first: Callable[..., Any], told: list[tuple[str, str, str, float]]
+    name: str, first: Callable[..., Any], answers: list[tuple[str, str, str, float]]
 ) -> Callable[..., Any]:
     """Let a procedure's claims be tried by the second engine too. What both say is noted."""
 
@@ -387,7 +387,7 @@ def watched(
             print(f"    {name}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
             second = NO_ANSWER
         word = PROVED if certificate.proved else FALSE if certificate.false else NO_ANSWER
-        told.append((name, word, second, time.monotonic() - before))
+        answers.append((name, word, second, time.monotonic() - before))
         if {word, second} == {PROVED, FALSE}:
             print(
                 f"    {name} says {word}, {ENGINES[name]} says {second}: {given}", file=sys.stderr
@@ -402,9 +402,9 @@ def run_chapter(path: Path) -> list[tuple[str, str, str, float]]:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    told: list[tuple[str, str, str, float]] = []
+    answers: list[tuple[str, str, str, float]] = []
     for name in SECOND:
-        setattr(certify, name, watched(name, getattr(certify, name), told))
+        setattr(certify, name, watched(name, getattr(certify, name), answers))
     trees = [code_of(cell.source) for cell in code_cells(read_notebook(path))]
     names = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)} & {
         *SECOND
@@ -421,7 +421,7 @@ def run_chapter(path: Path) -> list[tuple[str, str, str, float]]:
     for tree in trees[: max(last, default=-1) + 1]:
         with contextlib.redirect_stdout(io.StringIO()):
             exec(compile(tree, str(path), "exec"), shared)
-    return told
+    return answers
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -434,7 +434,7 @@ def main(arguments: Sequence[str]) -> int:
         for path in chapter_paths(ROOT / "chapters")
         if "theory.certify" in path.read_text(encoding="utf-8")
     ]
-    told: list[tuple[str, str, str, float]] = []
+    answers: list[tuple[str, str, str, float]] = []
     broken = []
     for path in paths:
         if arguments and path.stem not in arguments:
@@ -446,24 +446,24 @@ def main(arguments: Sequence[str]) -> int:
             broken.append(path.stem)
             continue
         found = json.loads(run.stdout.splitlines()[-1])
-        told += found
-        said = Counter(f"{first}, {second}" for _, first, second, _ in found)
-        print(path.stem, dict(said), f"{sum(each[3] for each in found):.1f} s", flush=True)
+        answers += found
+        counts = Counter(f"{first}, {second}" for _, first, second, _ in found)
+        print(path.stem, dict(counts), f"{sum(each[3] for each in found):.1f} s", flush=True)
     for name in SECOND:
-        words = [(first, second) for procedure, first, second, _ in told if procedure == name]
+        words = [(first, second) for procedure, first, second, _ in answers if procedure == name]
         agree = sum(first == second != NO_ANSWER for first, second in words)
         silent = sum(NO_ANSWER in both for both in words)
-        seconds = sum(each[3] for each in told if each[0] == name)
+        seconds = sum(each[3] for each in answers if each[0] == name)
         print(
             f"{name}, tried by {ENGINES[name]}: {agree} agree, {silent} without an answer, "
             f"{seconds:.0f} s"
         )
-    apart = [each for each in told if {each[1], each[2]} == {PROVED, FALSE}]
+    apart = [each for each in answers if {each[1], each[2]} == {PROVED, FALSE}]
     print(
-        f"{len(told)} claims and controls, {len(apart)} contradictions; "
+        f"{len(answers)} claims and controls, {len(apart)} contradictions; "
         f"chapters that broke: {broken or 'none'}"
     )
-    return 1 if apart or broken or not told else 0
+    return 1 if apart or broken or not answers else 0
 
 
 if __name__ == "__main__":

@@ -118,7 +118,7 @@ def _row(
         "url": url,
         "answers": [],
         "css": VERDICT_CLASS[verdict] + (" ss-full" if page.id in stored.fully_verified else ""),
-        "said": _said({witness: counts.get(witness, {}) for witness in VOICES}),
+        "said": _voices_heard({witness: counts.get(witness, {}) for witness in VOICES}),
         "verdict": verdict,
         "under": _under(stored.own(page.id).card, columns),
         "standing": _standing(stored, page),
@@ -148,7 +148,7 @@ def _row_of_claim(
         "url": "",
         "answers": [(stored.pages[page_id].name, page_url(page_id)) for page_id in claim.pages],
         "css": VERDICT_CLASS[claim.verdict],
-        "said": _said({witness: claim.counts(witness) for witness in VOICES}),
+        "said": _voices_heard({witness: claim.counts(witness) for witness in VOICES}),
         "verdict": claim.verdict,
         "under": _under(own[0].card if own else (), columns),
         "standing": claim.place,
@@ -160,16 +160,18 @@ def _row_of_claim(
     }
 
 
-def _said(counts: Mapping[str, Mapping[str, int]]) -> list[tuple[str, list[tuple[str, str, int]]]]:
+def _voices_heard(
+    counts: Mapping[str, Mapping[str, int]],
+) -> list[tuple[str, list[tuple[str, str, int]]]]:
     """List the witnesses that spoke, each with its checks and its refutations: for either a word, a
     mark and their number, if there are any.
     """
     marks = (("checks", "✓"), ("refutations", "✗"))
-    said = [
+    marked = [
         (witness, [(what, mark, own[what]) for what, mark in marks if own.get(what)])
         for witness, own in counts.items()
     ]
-    return [(witness, own) for witness, own in said if own]
+    return [(witness, own) for witness, own in marked if own]
 
 
 def _standing(stored: Stored, page: Page) -> str:

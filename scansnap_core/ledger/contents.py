@@ -25,7 +25,8 @@ def book_folder(inside: Path) -> Path:
     """Return the book in which a folder lies: the nearest folder from there up that holds a table
     of contents.
     """
-    for folder in (here := inside.resolve(), *here.parents):
+    start = inside.resolve()
+    for folder in (start, *start.parents):
         if (folder / TABLE_OF_CONTENTS).is_file():
             return folder
     rule = (
@@ -35,7 +36,7 @@ def book_folder(inside: Path) -> Path:
     remedy = "run this in the book's folder or below it"
     if address := _repository():
         remedy += f"; git clone {address} brings the book that this package comes with"
-    raise BadInput(f"{inside.resolve()}", rule, remedy)
+    raise BadInput(f"{start}", rule, remedy)
 
 
 def _repository() -> str:

@@ -92,12 +92,14 @@ def run(
         done = sum(block.num_runs for block in blocks(grid, device) if block.number in finished)
         left = (block for block in blocks(grid, device) if block.number not in finished)
         with progress_bar(None, progress, total=grid.num_runs, initial=done, unit="run") as bar:
-            for block, values in _here(left) if scheduler is None else _on_cluster(left, scheduler):
+            for block, values in (
+                _in_this_process(left) if scheduler is None else _on_cluster(left, scheduler)
+            ):
                 store.write(block.number, placed(values, layout))
                 bar.update(block.num_runs)
 
 
-def _here(blocks: Iterator[Block]) -> Results:
+def _in_this_process(blocks: Iterator[Block]) -> Results:
     """Compute blocks one after the other in this process; threads share a block's rates."""
     with ThreadPoolExecutor(num_threads()) as threads:
         for block in blocks:

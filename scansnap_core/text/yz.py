@@ -104,10 +104,10 @@ def train_on(
             part = samples
             if batch_size is not None:
                 part = samples.only(rng.choice(N, batch_size, p=samples.weight), even=True)
-            here, change = run.gradients(part)
+            words, change = run.gradients(part)
             loss[n, step] = float(change.loss)
-            run.Y[here] += lr_y * run.scale * change.Y
-            run.z[here] += lr_z * change.Z[0]
+            run.Y[words] += lr_y * run.scale * change.Y
+            run.z[words] += lr_z * change.Z[0]
             if step + 1 in record:
                 at = n, list(record).index(step + 1)
                 z[at] = run.z.numpy()

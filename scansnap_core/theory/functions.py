@@ -95,9 +95,13 @@ def _check_values(names: Sequence[str], values: Sequence[Any], error: Exception)
                 f"{name} = {shown(value)}", "a number or an array of numbers", "pass e.g. 1.0"
             ) from None
     if isinstance(error, ValueError):  # NumPy's way to refuse shapes
-        told = ", ".join(f"{name} {shape}" for name, shape in zip(names, shapes, strict=True))
+        shapes_by_name = ", ".join(
+            f"{name} {shape}" for name, shape in zip(names, shapes, strict=True)
+        )
         remedy = "pass numbers, or shapes that fit"
-        raise BadInput(f"values of shapes {told}", "they broadcast to one", remedy) from None
+        raise BadInput(
+            f"values of shapes {shapes_by_name}", "they broadcast to one", remedy
+        ) from None
 
 
 @takes(

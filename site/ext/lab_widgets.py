@@ -77,12 +77,12 @@ def derived_script(name: str, formulas: dict[str, sp.Expr]) -> str:
     return f"const {name} = {{\n" + "\n".join(functions) + "\n};\n"
 
 
-def sentences_script(name: str, said: dict[str, list[dict[sp.Basic, str]]]) -> str:
+def sentences_script(name: str, by_topic: dict[str, list[dict[sp.Basic, str]]]) -> str:
     """Write a JavaScript object: by topic, lists of alternatives, each with its condition as a
     function.
     """
     topics = []
-    for topic, groups in said.items():
+    for topic, groups in by_topic.items():
         lines = ",\n".join(
             f"    [{', '.join(itertools.starmap(_alternative, group.items()))}]" for group in groups
         )
@@ -111,15 +111,15 @@ def calculator_script(root: Path) -> str:
         f"formulas.balance = {balance};\n{derived}const limits = "
         f"{json.dumps(LIMITS | TABLES | TIES)};\n{numbers}"
     )
-    said = sentences_script("SENTENCES", sentences.SENTENCES)
-    said += sentences_script("ADAM", sentences.ADAM)
-    said += "".join(f"const {name} = {json.dumps(value)};\n" for name, value in WORDS.items())
-    said += f"const PLACE = /{answer.PLACE}/g;\n"
+    tables = sentences_script("SENTENCES", sentences.SENTENCES)
+    tables += sentences_script("ADAM", sentences.ADAM)
+    tables += "".join(f"const {name} = {json.dumps(value)};\n" for name, value in WORDS.items())
+    tables += f"const PLACE = /{answer.PLACE}/g;\n"
     needed = ("limits", "serveAnswers", "answerNumbers", "alikeClasses", "tableClasses")
     return (
         '"use strict";\n(function () {\n'
         f"{core_script(root, own, *needed)}"
-        f"const core = labCore();\nconst FIELDS = {fields};\n{said}"
+        f"const core = labCore();\nconst FIELDS = {fields};\n{tables}"
         f"{parts(root, 'page', 'charts', 'controls', 'elements', 'light', 'state')}\n"
         f"{(folder / 'page.js').read_text(encoding='utf8')}\n"
         'document.querySelectorAll(".ss-calculator").forEach(makeCalculator);\n'

@@ -72,13 +72,13 @@ def page_urls(directive: SphinxDirective) -> Callable[[str], str]:
     documents = {document.rpartition("/")[2]: document for document in directive.env.found_docs}
     for name in COMPUTED:
         documents.setdefault(name, place_of(name, Path(directive.env.srcdir)))
-    here = directive.env.docname
+    this_document = directive.env.docname
     builder = directive.env.app.builder
 
     def page_url(page_id: str) -> str:
         if page_id not in documents:
             raise directive.error(f"the chapter {page_id} is missing in _toc.yml")
-        return str(builder.get_relative_uri(here, documents[page_id]))
+        return str(builder.get_relative_uri(this_document, documents[page_id]))
 
     return page_url
 

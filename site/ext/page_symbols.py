@@ -45,16 +45,16 @@ def explained_by(rows: Sequence[Sequence[str]]) -> dict[str, Explained]:
     """
     found: dict[str, Explained] = {}
     alone: list[Explained] = []
-    beside_others: list[Explained] = []
+    with_others: list[Explained] = []
     for row, formulas in enumerate(rows):
         for place, tex in enumerate(formulas):
             own = symbols(_ARGUMENTS.sub("", tex.partition("=")[0]))
-            kept = alone if len(own) == 1 else beside_others
+            kept = alone if len(own) == 1 else with_others
             for symbol in own:
                 needs_index = symbol.indexed and not symbol.name.startswith("\\")
                 kept.append(Explained(symbol, row, place, needs_index, "\\lvert" in tex))
     # A letter that stands alone in some row is explained there, and not where it is beside others.
-    for entry in alone + beside_others:
+    for entry in alone + with_others:
         found.setdefault(entry.symbol.accent + entry.symbol.name, entry)
     return found
 

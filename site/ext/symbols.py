@@ -206,9 +206,13 @@ def list_symbols(app: Sphinx, doctree: nodes.document, document: str) -> None:
             *meaning_of(env.dynamics[number], env.formulas[number]),
         )
     for name in assumed:
-        told = table.assumptions[name]
-        address = f"{relative(document, notation)}#{told['ids'][0]}"
-        add(f"term-{told['ids'][0]}", link(address, nodes.Text(name)), *told[1].deepcopy().children)
+        assumption = table.assumptions[name]
+        address = f"{relative(document, notation)}#{assumption['ids'][0]}"
+        add(
+            f"term-{assumption['ids'][0]}",
+            link(address, nodes.Text(name)),
+            *assumption[1].deepcopy().children,
+        )
     for place in rows:
         row = table.rows[place]
         address = f"{relative(document, notation)}#{row.anchor}"

@@ -54,8 +54,8 @@ class VerdictCard(SphinxDirective):
         self.env.note_dependency(str(path))
         (verdict,) = verdicts_in(read_notebook(path))
         shown = shown_of(name, verdict)
-        here = Path(self.env.doc2path(self.env.docname)).parent
-        address = Path(os.path.relpath(path.with_suffix(".html"), here)).as_posix()
+        this_folder = Path(self.env.doc2path(self.env.docname)).parent
+        address = Path(os.path.relpath(path.with_suffix(".html"), this_folder)).as_posix()
         link = f"{address}#{anchor_of(shown['by'])}"
         return {**shown, "page": page(path.stem, book).name, "link": link}
 

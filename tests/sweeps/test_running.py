@@ -132,7 +132,7 @@ def test_which_blocks_are_there_counts_and_not_how_many(
     irregular: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cluster's workers finish in any order, so what they leave has gaps; the bar counts runs."""
-    path, there, here = tmp_path / "a.zarr", [60, 0, 143, 17], running._here
+    path, there, here = tmp_path / "a.zarr", [60, 0, 143, 17], running._in_this_process
     bars: list[dict[str, Any]] = []
 
     @contextmanager
@@ -145,7 +145,7 @@ def test_which_blocks_are_there_counts_and_not_how_many(
 
     monkeypatch.setattr(running, "progress_bar", bar)
     with monkeypatch.context() as patch:
-        patch.setattr(running, "_here", some)
+        patch.setattr(running, "_in_this_process", some)
         run(IRREGULAR, path, device="cpu")
     with refuses("store …/a.zarr: 4 of 144 blocks", "a store is read when its blocks are finished"):
         read(path)

@@ -77,9 +77,11 @@ def measured(drawn: System) -> dict[str, np.ndarray]:
     for field in outcomes.Outcome._fields:
         of_flows = [getattr(outcomes.outcome(classes, Z), field) for Z in paths.values()]
         found[field] = np.stack(of_flows)
-    moves = found["size"][list(FLOWS).index("gradient"), -1] > LEAST_SIZE
+    attention_moves = found["size"][list(FLOWS).index("gradient"), -1] > LEAST_SIZE
     paths["our law"] = (
-        our_law(classes, drawn.ratio) if moves else np.full_like(paths["gradient"], np.nan)
+        our_law(classes, drawn.ratio)
+        if attention_moves
+        else np.full_like(paths["gradient"], np.nan)
     )
     for field in outcomes.Comparison._fields:
         of_others = [
