@@ -1,5 +1,5 @@
 """Record what a training costs, for the chapter of that name: ``python -m tools.benchmarks.cost
-results/cost.nc``.
+results/cost.nc --jax PYTHON``, where PYTHON is an interpreter of an environment that has JAX.
 
 Seconds are CPU seconds of one thread for an update of all runs, the least of some repeats, so that
 other programs on the machine matter little. Operations are those of matrix products in such an
@@ -38,7 +38,7 @@ from scansnap_core.data.sequences import SequenceClasses
 from scansnap_core.engine.compiled import SupportRun
 from scansnap_core.engine.training import train
 from scansnap_core.storage.provenance import provenance
-from tools.benchmarks import scale
+from tools.benchmarks import beside_jax, scale
 from tools.benchmarks.training import BATCH, SEQ_LEN, one_hot_autograd
 
 REPEATS = 3
@@ -188,7 +188,9 @@ def main() -> None:
     """Measure, and write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path)
-    file = parser.parse_args().file
+    parser.add_argument("--jax", required=True, help="a Python that has JAX", metavar="PYTHON")
+    options = parser.parse_args()
+    file = options.file
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
         found = Path(folder, "scale.json")
@@ -200,19 +202,24 @@ def main() -> None:
     rows = [
         (point[:3], cpu_seconds(point), operations(point)) for point in tqdm(points(), disable=None)
     ]
+    in_jax = beside_jax.measure(options.jax)
     least = {name: min(value, before[name]) for name, value in bounds().items()}
     labels, seconds, counts = zip(*rows, strict=True)
     program, axis, size = zip(*labels, strict=True)
-    source = provenance(f"python -m tools.benchmarks.cost {file}") | {
+    source = provenance(f"python -m tools.benchmarks.cost {file} --jax python") | {
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, shared with other programs",
         "date": datetime.now(UTC).date().isoformat(),
         "load_average": os.getloadavg()[2],
+        "jax_version": in_jax.jax_version,
     }
     result = xr.Dataset(
         {
             "cpu_seconds": ("point", np.array(seconds)),
             "operations": ("point", np.array(counts)),
             "loss": ("step", opt.pop("loss")),
+            "jax_cpu_seconds": ("turn", in_jax.seconds_jax),
+            "ours_cpu_seconds": ("turn", in_jax.seconds_ours),
+            "jax_last_loss": ("rate", in_jax.losses_jax),
         },
         coords={
             "program": ("point", list(program)),
@@ -220,6 +227,7 @@ def main() -> None:
             "size": ("point", list(size)),
         },
         attrs=least
+        | {"jax_compile_cpu_seconds": in_jax.compile_seconds}
         | {f"opt_{name}": value for name, value in opt.items()}
         | {"sources": json.dumps([source])},
     )
