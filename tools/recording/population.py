@@ -3,8 +3,10 @@ finds.
 
 ``measure`` goes through the first systems of every stratum. ``search`` looks for the worst systems
 of two classes inside Assumption 2, by SciPy's differential evolution. Both write a part of
-``population.nc``'s numbers into a file of their own; ``join`` puts the two together. ``train``
-trains fewer systems of every stratum by SGD, and writes ``population_sgd.nc``.
+``population.nc``'s numbers into a file of their own; ``join`` puts the two together.
+``frequencies`` searches over the classes' frequencies and the time, too, and writes
+``population_frequencies.nc``. ``train`` trains fewer systems of every stratum by SGD, and writes
+``population_sgd.nc``.
 """
 
 import argparse
@@ -53,6 +55,24 @@ LARGEST_M = 1e9
 POPULATION_SIZE = 8
 GENERATIONS = 20
 PARAMETERS = ("M", "entry_1", "entry_2", "weight_1", "weight_2", "ratio")
+LARGEST_ENTRY = 0.999
+"""No class of the search holds more of the common token, as an entry of f_n."""
+
+CASES = {
+    "factor, equal": ("least_times", 1, False),
+    "factor, unequal": ("least_times", 1, True),
+    "fall, one query": ("highest_common", 1, True),
+    "fall, two queries": ("highest_common", 2, True),
+}
+"""The searches over frequencies and time: the objective, the number of queries, and whether the
+classes may be unequally frequent.
+"""
+MOST_UNEQUAL = 30.0
+"""One class is at most so many times as frequent as the other, as in the population."""
+LATEST = 1000.0
+"""The times searched go from t_0 to so many t_0."""
+ENTRY_OF_CASES = 0.99999
+"""``LARGEST_ENTRY`` of these searches: the worst pairs made by hand lie beyond 0.999."""
 
 
 def our_law(classes: SequenceClasses, ratio: float, marks: tuple[float, ...] = MARKS) -> np.ndarray:
@@ -136,15 +156,15 @@ def measure(path: Path) -> None:
     _write(path, xr.Dataset(variables, coords={**coords, "mark": list(MARKS)}), "measure")
 
 
-def parameters_of(x: np.ndarray) -> dict[str, float]:
+def parameters_of(x: np.ndarray, largest_entry: float = LARGEST_ENTRY) -> dict[str, float]:
     """The parameters of two classes at a point of the unit cube; all of them satisfy Assumption
     2.
     """
     M = round(SMALLEST_M * (LARGEST_M / SMALLEST_M) ** x[0])
     lowest = 6 / math.sqrt(M)
     rho = lowest + (0.4999 - lowest) * x[1]
-    # The overlap is the product of the entries, of which none is above 0.999.
-    edge = math.log(0.999) / math.log(rho)
+    # The overlap is the product of the entries, of which none is above the largest entry.
+    edge = math.log(largest_entry) / math.log(rho)
     power = edge + (1 - 2 * edge) * x[2]
     weights = 0.05 ** x[3], 0.05 ** x[4]
     ratio = 1e-3 * 1e4 ** x[5]
@@ -158,12 +178,12 @@ def classes_of(parameters: dict[str, float], num_queries: int) -> SequenceClasse
     return two_classes(entries, weights, int(parameters["M"]), num_queries)
 
 
-def least_times(classes: SequenceClasses, ratio: float) -> float:
+def least_times(classes: SequenceClasses, ratio: float, mark: float = 1.0) -> float:
     """How many times as far as the gradient the paper's law (10) has moved the common token by
-    t_0.
+    t_0, or by a multiple of it.
     """
-    of_gradient = outcomes.path_of(classes, ratio, "gradient", (1.0,))
-    of_law = outcomes.path_of(classes, ratio, "law (10)", (1.0,))
+    of_gradient = outcomes.path_of(classes, ratio, "gradient", (mark,))
+    of_law = outcomes.path_of(classes, ratio, "law (10)", (mark,))
     return float(outcomes.compare(classes, of_gradient, of_law).least_times[0])
 
 
@@ -174,15 +194,15 @@ def cosine(classes: SequenceClasses, ratio: float) -> float:
     return float(outcomes.compare(classes, of_gradient, of_law).cosine[0])
 
 
-def highest_common(classes: SequenceClasses, ratio: float) -> float:
-    """Minus z of the common token by 40 t_0, over the largest |z|: negative where the common token
-    has risen.
+def highest_common(classes: SequenceClasses, ratio: float, mark: float = 40.0) -> float:
+    """Minus z of the common token by 40 t_0, or by another multiple of t_0, over the largest |z|:
+    negative where the common token has risen.
     """
-    found = outcomes.outcome(classes, outcomes.path_of(classes, ratio, "gradient", (40.0,)))
+    found = outcomes.outcome(classes, outcomes.path_of(classes, ratio, "gradient", (mark,)))
     return float(-found.common_high[0] / found.size[0])
 
 
-OBJECTIVES: dict[str, Callable[[SequenceClasses, float], float]] = {
+OBJECTIVES: dict[str, Callable[..., float]] = {
     "least_times": least_times,
     "cosine": cosine,
     "highest_common": highest_common,
@@ -209,14 +229,7 @@ def search(path: Path) -> None:
                 except IntegrationFailed:
                     return math.inf
 
-            result = differential_evolution(
-                value,
-                [(0, 1)] * len(PARAMETERS),
-                popsize=POPULATION_SIZE,
-                maxiter=GENERATIONS,
-                seed=0,
-                polish=False,
-            )
+            result = _worst(value, len(PARAMETERS))
             found[row, num_queries - 1] = list(parameters_of(result.x).values())
             least[row, num_queries - 1] = result.fun
             tries[row, num_queries - 1] = result.nfev
@@ -232,6 +245,64 @@ def search(path: Path) -> None:
     }
     coords = {"objective": list(OBJECTIVES), "num_queries": [1, 2], "parameter": list(PARAMETERS)}
     _write(path, xr.Dataset(variables, coords=coords), "search")
+
+
+def _worst(value: Callable[[np.ndarray], float], dimensions: int) -> Any:
+    """Look for the least value on the unit cube; what SciPy's differential evolution found."""
+    return differential_evolution(
+        value,
+        [(0, 1)] * dimensions,
+        popsize=POPULATION_SIZE,
+        maxiter=GENERATIONS,
+        seed=0,
+        polish=False,
+    )
+
+
+def search_frequencies(path: Path) -> None:
+    """Look for the worst two classes at any time, where one may be more frequent than the other."""
+    names = (*PARAMETERS, "share_1", "mark")
+    found = np.full((len(CASES), len(names)), np.nan)
+    least = np.full(len(CASES), np.nan)
+    tries = np.zeros(len(CASES), dtype=int)
+    for row, (case, (objective, num_queries, unequal)) in enumerate(CASES.items()):
+
+        def point_of(x: np.ndarray, unequal: bool = unequal) -> dict[str, float]:
+            """The parameters at a point of the unit cube, with class 1's share and the time."""
+            parameters = parameters_of(x, ENTRY_OF_CASES)
+            odds = MOST_UNEQUAL ** (2 * x[6] - 1) if unequal else 1.0
+            return parameters | {"share_1": odds / (1 + odds), "mark": LATEST ** x[7]}
+
+        def value(
+            x: np.ndarray,
+            point_of: Any = point_of,
+            objective: str = objective,
+            num_queries: int = num_queries,
+        ) -> float:
+            parameters = point_of(x)
+            share = parameters["share_1"]
+            classes = classes_of(parameters, num_queries)
+            classes = classes.with_frequencies(np.array([share, 1 - share]))
+            try:
+                return OBJECTIVES[objective](classes, parameters["ratio"], parameters["mark"])
+            except IntegrationFailed:
+                return math.inf
+
+        result = _worst(value, len(names))
+        found[row] = list(point_of(result.x).values())
+        least[row] = result.fun
+        tries[row] = result.nfev
+        print(f"{case}: {result.fun:.4g} after {result.nfev} tries", flush=True)
+    variables = {
+        "worst": (("case", "parameter"), found),
+        "value": ("case", least),
+        "tries": ("case", tries),
+    }
+    _write(
+        path,
+        xr.Dataset(variables, coords={"case": list(CASES), "parameter": list(names)}),
+        "frequencies",
+    )
 
 
 def _quick(stratum: str) -> list[int]:
@@ -297,7 +368,7 @@ def _write(path: Path, result: xr.Dataset, stage: str) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("stage", choices=("measure", "search", "join", "train"))
+    parser.add_argument("stage", choices=("measure", "search", "join", "frequencies", "train"))
     parser.add_argument(
         "files",
         type=Path,
@@ -309,6 +380,7 @@ if __name__ == "__main__":
         "measure": measure,
         "search": search,
         "join": join,
+        "frequencies": search_frequencies,
         "train": train,
     }
     stages[options.stage](*options.files)
