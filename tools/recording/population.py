@@ -259,6 +259,12 @@ def _worst(value: Callable[[np.ndarray], float], dimensions: int) -> Any:
     )
 
 
+def _between(x: float, most: float) -> float:
+    """A share: as x goes from 0 to 1, its odds go from 1/most to most, evenly in the logarithm."""
+    odds = most ** (2 * x - 1)
+    return float(odds / (1 + odds))
+
+
 def search_frequencies(path: Path) -> None:
     """Look for the worst two classes at any time, where one may be more frequent than the other."""
     names = (*PARAMETERS, "share_1", "mark")
@@ -269,9 +275,12 @@ def search_frequencies(path: Path) -> None:
 
         def point_of(x: np.ndarray, unequal: bool = unequal) -> dict[str, float]:
             """The parameters at a point of the unit cube, with class 1's share and the time."""
-            parameters = parameters_of(x, ENTRY_OF_CASES)
-            odds = MOST_UNEQUAL ** (2 * x[6] - 1) if unequal else 1.0
-            return parameters | {"share_1": odds / (1 + odds), "mark": LATEST ** x[7]}
+            # The entries are spread by their odds, because the worst pairs have one just below 1.
+            spread = x.copy()
+            spread[2] = _between(x[2], 1 / (1 - ENTRY_OF_CASES))
+            parameters = parameters_of(spread, ENTRY_OF_CASES)
+            share = _between(x[6], MOST_UNEQUAL) if unequal else 0.5
+            return parameters | {"share_1": share, "mark": LATEST ** x[7]}
 
         def value(
             x: np.ndarray,
