@@ -6,6 +6,11 @@ queries. The tokens are chosen before anything is integrated: of the first class
 common token, and its most and its least frequent distinct one. In the systems that are drawn here
 no two tokens of a class are equally frequent.
 
+Sentences about many systems are measured on :mod:`scansnap_core.data.population`, not here. These
+systems stay because recorded results rest on them. For the page on what SGD really does, the law's
+predictions were written down before anything was integrated or trained, which can't be done twice.
+Most of the systems lie outside Assumption 2.
+
 Clock: tau = eta_Y t/K, t in steps of batch size 1.
 """
 

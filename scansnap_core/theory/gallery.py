@@ -3,6 +3,12 @@ trained models.
 
 They span what claims about E hinge on: how many classes an overlap involves, how uneven overlaps
 are, and how close the classes come to being linearly dependent.
+
+Sentences about many systems are measured on :mod:`scansnap_core.data.population`. Here are what its
+strata don't give: shapes of E without classes (:func:`overlaps`), attention at a largest eigenvalue
+that is asked for, thousands at once (:func:`attentions`), classes that share most of their tokens
+or share them in pairs (:func:`random_classes`, :func:`tied_classes`), and a few systems that pages
+name.
 """
 
 from __future__ import annotations
