@@ -14,6 +14,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,7 @@ MOST_UNEQUAL = 30.0
 """One class is at most so many times as frequent as the other, as in the population."""
 LATEST = 1000.0
 """The times searched go from t_0 to so many t_0."""
+GENERATIONS_OF_CASES = 12
 ENTRY_OF_CASES = 0.99999
 """``LARGEST_ENTRY`` of these searches: the worst pairs made by hand lie beyond 0.999."""
 
@@ -247,13 +249,15 @@ def search(path: Path) -> None:
     _write(path, xr.Dataset(variables, coords=coords), "search")
 
 
-def _worst(value: Callable[[np.ndarray], float], dimensions: int) -> Any:
+def _worst(
+    value: Callable[[np.ndarray], float], dimensions: int, generations: int = GENERATIONS
+) -> Any:
     """Look for the least value on the unit cube; what SciPy's differential evolution found."""
     return differential_evolution(
         value,
         [(0, 1)] * dimensions,
         popsize=POPULATION_SIZE,
-        maxiter=GENERATIONS,
+        maxiter=generations,
         seed=0,
         polish=False,
     )
@@ -265,53 +269,47 @@ def _between(x: float, most: float) -> float:
     return float(odds / (1 + odds))
 
 
+def _case_at(x: np.ndarray, unequal: bool) -> dict[str, float]:
+    """The parameters at a point of the unit cube, with class 1's share and the time."""
+    # The entries are spread by their odds, because the worst pairs have one just below 1.
+    spread = x.copy()
+    spread[2] = _between(x[2], 1 / (1 - ENTRY_OF_CASES))
+    parameters = parameters_of(spread, ENTRY_OF_CASES)
+    share = _between(x[6], MOST_UNEQUAL) if unequal else 0.5
+    return parameters | {"share_1": share, "mark": LATEST ** x[7]}
+
+
+def _searched(case: str) -> tuple[dict[str, float], float, int]:
+    """The parameters of the worst classes of a case, their value, and after how many tries."""
+    objective, num_queries, unequal = CASES[case]
+
+    def value(x: np.ndarray) -> float:
+        parameters = _case_at(x, unequal)
+        share = parameters["share_1"]
+        classes = classes_of(parameters, num_queries)
+        classes = classes.with_frequencies(np.array([share, 1 - share]))
+        try:
+            return OBJECTIVES[objective](classes, parameters["ratio"], parameters["mark"])
+        except IntegrationFailed:
+            return math.inf
+
+    result = _worst(value, len(PARAMETERS) + 2, GENERATIONS_OF_CASES)
+    return _case_at(result.x, unequal), float(result.fun), int(result.nfev)
+
+
 def search_frequencies(path: Path) -> None:
     """Look for the worst two classes at any time, where one may be more frequent than the other."""
-    names = (*PARAMETERS, "share_1", "mark")
-    found = np.full((len(CASES), len(names)), np.nan)
-    least = np.full(len(CASES), np.nan)
-    tries = np.zeros(len(CASES), dtype=int)
-    for row, (case, (objective, num_queries, unequal)) in enumerate(CASES.items()):
-
-        def point_of(x: np.ndarray, unequal: bool = unequal) -> dict[str, float]:
-            """The parameters at a point of the unit cube, with class 1's share and the time."""
-            # The entries are spread by their odds, because the worst pairs have one just below 1.
-            spread = x.copy()
-            spread[2] = _between(x[2], 1 / (1 - ENTRY_OF_CASES))
-            parameters = parameters_of(spread, ENTRY_OF_CASES)
-            share = _between(x[6], MOST_UNEQUAL) if unequal else 0.5
-            return parameters | {"share_1": share, "mark": LATEST ** x[7]}
-
-        def value(
-            x: np.ndarray,
-            point_of: Any = point_of,
-            objective: str = objective,
-            num_queries: int = num_queries,
-        ) -> float:
-            parameters = point_of(x)
-            share = parameters["share_1"]
-            classes = classes_of(parameters, num_queries)
-            classes = classes.with_frequencies(np.array([share, 1 - share]))
-            try:
-                return OBJECTIVES[objective](classes, parameters["ratio"], parameters["mark"])
-            except IntegrationFailed:
-                return math.inf
-
-        result = _worst(value, len(names))
-        found[row] = list(point_of(result.x).values())
-        least[row] = result.fun
-        tries[row] = result.nfev
-        print(f"{case}: {result.fun:.4g} after {result.nfev} tries", flush=True)
-    variables = {
-        "worst": (("case", "parameter"), found),
-        "value": ("case", least),
-        "tries": ("case", tries),
+    with ProcessPoolExecutor(len(CASES)) as processes:
+        parameters, values, tries = zip(*processes.map(_searched, CASES), strict=True)
+    names = list(parameters[0])
+    variables: dict[str, Any] = {
+        "worst": (("case", "parameter"), [list(each.values()) for each in parameters]),
+        "value": ("case", list(values)),
+        "tries": ("case", list(tries)),
     }
-    _write(
-        path,
-        xr.Dataset(variables, coords={"case": list(CASES), "parameter": list(names)}),
-        "frequencies",
-    )
+    result = xr.Dataset(variables, coords={"case": list(CASES), "parameter": names})
+    print(result.value.values, result.tries.values)
+    _write(path, result, "frequencies")
 
 
 def _quick(stratum: str) -> list[int]:
