@@ -38,6 +38,7 @@ SHOWN = 10
     ("--until N", float, "the last time, in updates", REQUIRED),
     ("--batch-size B", int, "sequences per update, shown in random order (default: full batches)"),
     ("--seq-len T", float, "sequence length", math.inf),
+    ("--runs R", int, "train R runs on drawn texts in the law's place, for a short --seq-len"),
     ("--optimizer NAME", str, "sgd, momentum, flow, or adam for its first updates", "sgd"),
     ("--momentum MU", float, f"of the optimizer momentum (default: {MOMENTUM})"),
     ("--out FILE", Path, "store the forecast in this NetCDF file"),
@@ -63,9 +64,10 @@ def run(options: argparse.Namespace) -> int:
     }
     asked["batch_size"] = options.batch_size
     if options.optimizer == "adam":
-        if options.out is not None:
-            rule = "for Adam there are sentences and no forecast"
-            raise BadInput("--optimizer adam with --out", rule, "leave --out out")
+        for name in ("out", "runs"):
+            if getattr(options, name) is not None:
+                rule = "for Adam there are sentences and no forecast"
+                raise BadInput(f"--optimizer adam with --{name}", rule, f"leave --{name} out")
         _say(answer(classes, options.lr_y, options.lr_z, options.until, **asked))
         return 0
     out = None if options.out is None else NewFile(options)
@@ -74,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", PredictionOutOfRange)
         try:
-            found = predict(classes, options.lr_y, options.lr_z, times, **asked)
+            found = predict(classes, options.lr_y, options.lr_z, times, **asked, runs=options.runs)
         except IntegrationFailed as error:
             print(f"scansnap: {error}", file=sys.stderr)
             return 1
@@ -101,6 +103,11 @@ def _subject(options: argparse.Namespace) -> str:
     """Say which z the numbers are of, and in what t counts."""
     if options.optimizer == "flow":
         return "z of the gradient flow; t in steps of batch size 1"
+    if options.runs is not None:
+        batches = (
+            "full batches" if options.batch_size is None else f"batches of {options.batch_size}"
+        )
+        return f"z's mean over {options.runs} runs in {batches}; t in updates"
     if options.batch_size is None:
         return "z of full batches; t in updates"
     return f"z's mean over runs in batches of {options.batch_size}; t in updates"

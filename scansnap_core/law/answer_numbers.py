@@ -175,7 +175,8 @@ def numbers_and_tokens(
             warnings.simplefilter("ignore", PredictionOutOfRange)
             forecast = predict(classes, lr_y, lr_z, steps, batch_size=batch_size, **how)
     found["error"] = forecast.expected_error.values[-1]
-    found["order"] = forecast.order.values[-1]
+    # Of the mean of runs nothing is known about the order alone.
+    found["order"] = np.nan_to_num(forecast.order.values[-1])
     found["batch"] = np.inf if batch_size is None else batch_size
     found["flow"] = optimizer == "flow"
     found["mu"] = mu

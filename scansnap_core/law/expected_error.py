@@ -17,6 +17,9 @@ classes), and tried on 8 to 15 of both, held out (``results/validity.nc``). For 
 is of the next order, x²/2, where x is the share of z by which the order of classes changes it;
 ``tools.recording.order`` tried this on 40 systems, held out (``results/order.nc``).
 
+The mean of runs on drawn texts (:mod:`scansnap_core.law.drawn_texts`) needs none of these: its
+error is known from the runs' own scatter.
+
 Clock: tau = eta_Y t/K.
 """
 
@@ -135,7 +138,7 @@ def warn(found: xr.Dataset, pace: float) -> None:
     time.
 
     ``found`` is what :func:`scansnap_core.predict` returns, and ``pace`` is eta_Y/(K (1 + mu)), 0
-    for a flow. The message names the cause of the largest error.
+    for a flow or for runs. The message names the cause of the largest error.
     """
     expected = found.expected_error.values
     beyond = expected > LIKELY
@@ -143,13 +146,17 @@ def warn(found: xr.Dataset, pace: float) -> None:
     if not beyond.any():
         return
     largest = found.isel(recorded=at)
-    causes = errors_by_cause(
-        largest.shortness.item(), largest.step.item(), pace, largest.order.item()
-    )
+    # The mean of runs has one cause of error, listed last.
+    cause = -1
+    if found.runs == 0:
+        by_cause = errors_by_cause(
+            largest.shortness.item(), largest.step.item(), pace, largest.order.item()
+        )
+        cause = int(by_cause.argmax())
     why, remedy = (
         (
             f"sequences of T = {found.seq_len:g} are too short for what was learned by then",
-            "ask for earlier times or a larger seq_len, or train",
+            "ask for earlier times or a larger seq_len, or for runs=8, which trains on drawn texts",
         ),
         ("updates are so large that training overshoots", "use smaller rates, or train"),
         (
@@ -157,7 +164,11 @@ def warn(found: xr.Dataset, pace: float) -> None:
             "first order",
             "use larger batches or a smaller lr_y, or train",
         ),
-    )[int(causes.argmax())]
+        (
+            f"{found.runs} runs scatter, and their mean isn't known better",
+            "ask for more runs, or for larger batches",
+        ),
+    )[cause]
     share = f"up to {100 * expected[at]:.0f} %" if expected[at] < 1 else "100 % or more"
     warnings.warn(
         f"z may be off by {share} of its size at t = {found.recorded[at]:g}, and by more than "

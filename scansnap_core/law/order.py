@@ -52,7 +52,7 @@ from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.law.inertia import InertialLaw
 from scansnap_core.law.memory import MOST_STIFF, Law, path_by_log_tau
 from scansnap_core.law.sampled_law import SampledLaw
-from scansnap_core.law.types import Types, types_of
+from scansnap_core.law.types import Types, mean_by, types_of
 from scansnap_core.theory.solving import IntegrationFailed
 
 MOST_RESPONSES = 16
@@ -339,15 +339,7 @@ class OrderTerm:
         """
         types = self.types
         shift = self._law.unpack(state.shift)
-        common = _mean_by(types.of_query, shift.z_common[self._split.of_query])
-        distinct = _mean_by(types.of_class, shift.z_distinct[self._split.of_class])
+        common = mean_by(types.of_query, shift.z_common[self._split.of_query])
+        distinct = mean_by(types.of_class, shift.z_distinct[self._split.of_class])
         distinct[~self.is_moved] = 0  # These are exactly 0; what was integrated is rounding.
         return Shift(common, distinct)
-
-
-def _mean_by(group: np.ndarray, rows: Floats) -> Floats:
-    """Average rows by group: (N, D) rows with their groups (N,) give (groups, D)."""
-    count = np.bincount(group)
-    total = np.zeros((len(count), rows.shape[1]))
-    np.add.at(total, group, rows)
-    return total / count[:, None]

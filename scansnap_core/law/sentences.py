@@ -309,23 +309,23 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
         {
             sp.And(
                 trusted, is_flow
-            ): "The gradient flow's z at t = {steps} should lie within {error%} of our law’s "
+            ): "The gradient flow's z at t = {steps} should lie within {error%} of the "
             "forecast: in nine of ten such forecasts it did.",
             sp.And(
                 trusted, full
             ): "For full batches, which show all classes at once, z at t = {steps} should lie "
-            "within {error%} of our law’s forecast: in nine of ten such forecasts it did.",
+            "within {error%} of the forecast: in nine of ten such forecasts it did.",
             trusted: (
                 "In batches of {batch} SGD’s mean of z at t = {steps} should lie within "
-                "{error%} of our law’s forecast: in nine of ten such forecasts it did. "
+                "{error%} of the forecast: in nine of ten such forecasts it did. "
                 "Single runs scatter around the mean."
             ),
             error < 1: (
-                "Don’t trust these sizes for SGD: our law’s forecasts of this kind were off "
+                "Don’t trust these sizes for SGD: forecasts of this kind were off "
                 "by up to {error%} of the whole z."
             ),
             always: (
-                "Don’t trust these numbers for SGD: our law’s forecasts of this kind were "
+                "Don’t trust these numbers for SGD: forecasts of this kind were "
                 "off by 100 % of the whole z or more."
             ),
         },

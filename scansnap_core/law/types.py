@@ -96,6 +96,24 @@ class Types:
         Z[rows, self.distinct_columns[held]] = distinct[self.of_class][held]
         return Z
 
+    def by_type(self, Z: Floats) -> tuple[Floats, Floats]:
+        """Average Z of shape (Q, L) over all queries and classes that are alike.
+
+        It undoes :meth:`per_query`: the arrays have the shapes (R, C) and (T, D).
+        """
+        held = self.distinct_columns >= 0
+        distinct = np.where(held, Z[self._query_row[:, None], self.distinct_columns], 0.0)
+        common = mean_by(self.of_query, Z[:, self.common_columns])
+        return common, mean_by(self.of_class, distinct)
+
+
+def mean_by(group: Ints, rows: Floats) -> Floats:
+    """Average rows by group: (N, D) rows with their groups (N,) give (groups, D)."""
+    count = np.bincount(group)
+    total = np.zeros((len(count), rows.shape[1]))
+    np.add.at(total, group, rows)
+    return total / count[:, None]
+
 
 TYPES = Rule(
     lambda value: isinstance(value, Types), "the law is one of types", "pass types_of(classes)"

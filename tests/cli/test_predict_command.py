@@ -159,6 +159,21 @@ def test_it_prints_what_predict_warns_of(capsys: pytest.CaptureFixture[str]) -> 
     assert not capsys.readouterr().err
 
 
+def test_short_texts_are_answered_by_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["predict", str(EXAMPLE), *RATES, "--until", "300", "--seq-len", "8", "--batch-size", "64"]
+    assert main([*arguments, "--runs", "8"]) == 0
+    printed = capsys.readouterr()
+    classes = ss.SequenceClasses.load(EXAMPLE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.PredictionOutOfRange)
+        found = ss.predict(classes, 1, 0.1, np.geomspace(1, 300, 7), seq_len=8, batch_size=64, runs=8)
+    share = digits(100 * found.expected_error.values[-1], 2)
+    assert "z's mean over 8 runs in batches of 64; t in updates" in printed.out
+    assert f"within {share} % of the forecast" in " ".join(printed.out.split())
+    assert main(["predict", str(EXAMPLE), *RATES, "--until", "300", "--optimizer", "adam", "--runs", "8"]) == 2
+    assert "--optimizer adam with --runs" in capsys.readouterr().err
+
+
 def test_what_a_terminal_cannot_write_becomes_question_marks(tmp_path: Path) -> None:
     classes = ss.SequenceClasses.from_dicts({"θ": {"και": 0.5, "a": 0.5}, "sky": {"και": 0.5, "b": 0.5}}, query_of="q")
     classes.save(tmp_path / "greek.yaml")
