@@ -11,6 +11,7 @@ import pytest
 
 from scansnap_core import SequenceClasses, audit, with_overlap
 from scansnap_core.data.population import two_classes
+from scansnap_core.theory.gallery import with_attention
 from scansnap_core.theory.outcomes import compare, outcome, path_of
 
 WORST_OF_ONE_QUERY = two_classes((0.49933, 0.99769), (0.6323, 0.3355), 147, 1)
@@ -66,3 +67,31 @@ def test_a_single_common_token_can_fall_by_very_little() -> None:
     share = float(-done.common_high[0] / done.size[0])
     assert 0 < share < 2e-3
     assert np.isfinite(done.size).all()
+
+
+RARE = with_attention(np.array([[0.5, 3**0.5 / 2, 0.0], [0.99998, 0.0, (1 - 0.99998**2) ** 0.5]]), 1)
+
+
+def test_with_unequal_frequencies_the_gradient_can_move_the_token_farther_at_any_rate() -> None:
+    """Computed by another program too, to eight digits. If the classes are equally frequent, (10) moves it farther."""
+    equal = {ratio: factors(RARE, ratio, 1.0)[0] for ratio in (0.01, 0.1)}
+    assert equal == pytest.approx({0.01: 6.2, 0.1: 5.14}, abs=0.02)
+    unequal = RARE.with_frequencies(np.array([0.03, 0.97]))
+    rows = [row for row in audit(unequal) if row.name.startswith("2")]
+    assert [row.name for row in rows if not row.holds] == []
+    assert {ratio: factors(unequal, ratio, 1.0)[0] for ratio in (0.01, 0.1)} == pytest.approx(
+        {0.01: 0.26, 0.1: 0.27}, abs=0.01
+    )
+
+
+def test_with_a_rare_class_a_step_can_move_attention_more_after_t_0_than_before() -> None:
+    """The moment of snapping is that of equally frequent classes; under (10) and the gradient alike."""
+    before, after = {}, {}
+    for share in (0.5, 0.001):
+        classes = RARE.with_frequencies(np.array([share, 1 - share]))
+        for dynamics in ("gradient", "law (10)"):
+            at_snap, later = path_of(classes, 0.1, dynamics, (1.0, 40.0))[:, 0, 0]
+            before[share, dynamics] = at_snap
+            after[share, dynamics] = (later - at_snap) / 39
+    quicker = {key: after[key] / before[key] > 1 for key in before}
+    assert quicker == {key: key[0] == 0.001 for key in before}
