@@ -171,7 +171,7 @@ def predict(
         112 for batches of 1, 2 and 8 at T = inf, on other systems held out, 109 were within it, and
         111 within 10 %.
 
-        With ``runs`` Z, entropy and evidence are those of the runs' mean. ``expected_error`` is 1.5
+        With ``runs`` Z, entropy and evidence are those of the runs' mean. ``expected_error`` is 1.8
         standard errors of this mean, ``step`` and ``order`` are not a number, and the attributes
         ``law`` and ``runs`` say so.
 

@@ -70,10 +70,10 @@ def test_its_error_is_measured_where_the_law_is_far_off() -> None:
     assert runs.evidence.values == pytest.approx(law.evidence.values, rel=0.2)
 
 
-def test_the_error_is_one_and_a_half_standard_errors_of_the_mean() -> None:
+def test_the_error_is_measured_in_standard_errors_of_the_mean() -> None:
     Z = np.zeros((4, 2, 1, 2))
     Z[:, 1, 0] = [[1, 4], [3, 4], [1, 4], [3, 4]]  # mean (2, 4), variance 4/3, standard error 0.577
-    assert error_of_mean(Z) == pytest.approx([0.0, 1.5 * (1 / 3) ** 0.5 / 20**0.5])
+    assert error_of_mean(Z) == pytest.approx([0.0, 1.8 * (1 / 3) ** 0.5 / 20**0.5])
 
 
 def test_between_two_updates_it_is_interpolated_and_at_the_start_zero() -> None:
