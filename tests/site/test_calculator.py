@@ -20,8 +20,10 @@ from scansnap_core import PredictionOutOfRange, SequenceClasses, predict, with_o
 from scansnap_core.law import memory
 from scansnap_core.law.answer import counted, named, written
 from scansnap_core.law.answer_numbers import numbers_and_tokens
-from scansnap_core.law.expected_error import LIKELY
+from scansnap_core.law.expected_error import LEAST, LIKELY, errors_by_cause, step_of
+from scansnap_core.law.memory import Law
 from scansnap_core.law.phases import tilt, turning_length
+from scansnap_core.law.types import types_of
 from tests.law.test_ties import TIES, Rows
 from tests.site.book import ROOT
 from tests.site.lab_page import write_page
@@ -86,20 +88,23 @@ def texts_of(address: str) -> dict[str, str]:
     return DEFAULTS | {key: unquote(text) for key, text in (pair.split("=") for pair in address.split("&") if pair)}
 
 
-@cache
-def numbers_by_the_package(address: str) -> tuple[dict[str, float], dict[str, str]]:
-    """The numbers, and what the sentences call the words."""
-    texts = texts_of(address)
-    names = None
+def classes_of(texts: dict[str, str]) -> tuple[SequenceClasses, Any]:
+    """The classes of a setting, and the words of a table."""
     if texts["table"]:
         rows = [line.split(": ") for line in texts["table"].split("\n")]
         counts = {name: {w: float(c) for w, c in (pair.split() for pair in row.split(", "))} for name, row in rows}
         probs = {name: {w: c / sum(row.values()) for w, c in row.items()} for name, row in counts.items()}
         classes = SequenceClasses.from_dicts(probs, query_of="the", vocab_size=int(texts["M"]))
-        names = classes.coords["token"]
-    else:
-        weights = [float(weight) for weight in texts["w"].split(",")]
-        classes = with_overlap(int(texts["K"]), int(texts["M"]), float(texts["rho"]), distinct_weights=weights)
+        return classes, classes.coords["token"]
+    weights = [float(weight) for weight in texts["w"].split(",")]
+    return with_overlap(int(texts["K"]), int(texts["M"]), float(texts["rho"]), distinct_weights=weights), None
+
+
+@cache
+def numbers_by_the_package(address: str) -> tuple[dict[str, float], dict[str, str]]:
+    """The numbers, and what the sentences call the words."""
+    texts = texts_of(address)
+    classes, names = classes_of(texts)
     rest: dict[str, Any] = {"seq_len": float(texts["T"]), "optimizer": texts["opt"]}
     if texts["opt"] == "momentum":
         rest["momentum"] = float(texts["mu"])
@@ -122,6 +127,49 @@ def numbers_by_the_package(address: str) -> tuple[dict[str, float], dict[str, st
             words[name] = GENERIC[name] if len(group) == 1 else counted(len(group), name, found)
             words[name] = words[name] if found["several"] or len(group) > 1 or name == "common" else "the distinct word"
     return found, words
+
+
+ERRORS = [
+    "K=3&M=100000&rho=0.05&etaZ=3.2",
+    "opt=momentum&mu=0.5&etaZ=5.2&steps=100",
+    "opt=momentum&mu=0.5&T=6&etaZ=0.01&steps=100",
+    "etaY=7&etaZ=0.01&steps=20",
+    "T=3&etaY=2&etaZ=0.01&steps=1.5",
+    "K=3&M=50&rho=0.4&w=4,2,1&T=6&etaZ=0.01&steps=100",
+    f"M=50&etaZ=6.3&steps=200&table={quote(SEA)}",
+    f"M=2000&etaY=0.5&etaZ=3.2&steps=400&table={quote(THREE)}",
+    f"M=2000&T=6&etaZ=0.01&steps=200&table={quote(THREE)}",
+]
+"""Settings of long steps, of fast decoders and of short texts: their errors lie between the least and the largest."""
+NO_ERRORS = ["K=3&M=100000&rho=0.05&etaZ=3.2&opt=flow", "etaZ=9&steps=1"]
+"""A flow makes no steps, and at the first one nothing has been learned."""
+LOOKS = 40
+"""The page looks at the speed at so many times."""
+
+
+def error_of_endless_texts(address: str) -> float:
+    """The error by the package's tables, along the flow, and update by update where there is momentum."""
+    texts = texts_of(address)
+    classes, _ = classes_of(texts)
+    T, steps, lr_y = (float(texts[key]) for key in ("T", "steps", "etaY"))
+    mu = float(texts["mu"]) if texts["opt"] == "momentum" else 0.0
+    law = Law(types_of(classes), float(texts["etaZ"]) / lr_y)
+    update = lr_y / classes.num_classes / (1 - mu)
+    states = law.path(update * np.geomspace(min(1.0, steps / 2), steps, LOOKS))
+    learned = states[-1].a.max()
+    if mu:
+        packed = law.start(1e-12)
+        velocity = np.zeros_like(packed)
+        for _ in range(int(steps)):
+            velocity = mu * velocity + (1 - mu) * update * law.rate(packed)
+            packed = packed + velocity
+            states.append(law.unpack(packed))
+        learned = max(learned, states[-1].a.max())
+    overlap = law.types.overlaps(law.attention(states[-1])[0]).max()
+    pace = 0.0 if texts["opt"] == "flow" else lr_y / classes.num_classes / (1 + mu)
+    step = pace * max(step_of(law, state) for state in states)
+    shortness = learned / (T - 1) / np.sqrt(1 - overlap)
+    return float(errors_by_cause(shortness, step, pace, 0.0).max())
 
 
 def expected(address: str, error: float | None) -> tuple[dict[str, float], dict[str, list[str]]]:
@@ -178,12 +226,55 @@ def test_numbers_and_sentences_are_pythons(setting: str, ask: Callable[[str], Pa
     assert sections.locator("p").all_inner_texts() == [" ".join(texts).replace("η_", "η") for texts in told.values()]
 
 
+@pytest.mark.parametrize("setting", ["K=3&rho=0.1", f"M=50&etaZ=1&table={quote(SEA)}"])
+def test_the_curves_are_the_answers_in_percent(setting: str, ask: Callable[[str], Page]) -> None:
+    page = ask(setting)
+    found = page.evaluate(FOUND)
+    times, curves = page.evaluate(
+        f"(({{ times, curves }}) => [Array.from(times), curves])({FOUND.removesuffix('.found')})"
+    )
+    at = times.index(found["steps"])
+    for law in ("ten", "true"):
+        common, first, last = (curves[law][name][at] for name in ("common", "first", "last"))
+        assert common == pytest.approx(100 * found["share"] * (1 - found[f"lost_{law}"]), rel=1e-9, abs=0)
+        assert first / last == pytest.approx(found[f"lead_{law}"], rel=1e-9, abs=0)
+
+
+@pytest.mark.parametrize("setting", [*ERRORS, *NO_ERRORS])
+def test_the_error_to_be_expected_is_that_of_endless_texts(setting: str, ask: Callable[[str], Page]) -> None:
+    want = error_of_endless_texts(setting)
+    assert (LEAST < want < 1) == (setting in ERRORS)
+    near = 5e-3 if "table" in setting else 1e-4  # with a table the page integrates all of Y, the law a memory a class
+    assert ask(setting).evaluate(FOUND)["error"] == pytest.approx(want, rel=near, abs=0)
+
+
 def test_a_vocabulary_of_a_milliard_has_the_closed_forms_length(ask: Callable[[str], Page]) -> None:
     page = ask("K=20&M=1000000000&rho=0.002")
     found = page.evaluate(FOUND)
     probs = with_overlap(20, 10**9, 0.002, distinct_weights=[1, 0.8, 0.5]).compact.probs[0]
     lengths = turning_length(tilt(probs)[[1, 3]], found["snap"] / 20, 20, 10**9, 0.002)
     assert found["T_drift"] == pytest.approx(lengths.max(), rel=1e-6, abs=0)
+
+
+def classes_with(number: int, words: int) -> str:
+    """Write a table of so many classes of so many words each, one of which all share."""
+    own = (", ".join(f"w{n}x{i} 1" for i in range(1, words)) for n in range(number))
+    return "\n".join(f"c{n}: and 1, {row}" for n, row in enumerate(own))
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        f"M=9&table={quote(SEA)}",
+        "steps=3e7",
+        f"M=5000&table={quote(classes_with(20, 3))}",
+        f"M=5000&table={quote(classes_with(2, 100) + ', more 1')}",
+    ],
+)
+def test_what_is_just_allowed_has_no_fault(setting: str, address: str, page: Page) -> None:
+    page.goto(f"{address}#{setting}")
+    page.wait_for_function("document.querySelector('.ss-calculator').dataset.faults !== undefined")
+    assert page.locator(".ss-calculator").get_attribute("data-faults") == ""
 
 
 @pytest.mark.parametrize(
@@ -199,6 +290,17 @@ def test_a_vocabulary_of_a_milliard_has_the_closed_forms_length(ask: Callable[[s
         (f"table={quote('a: x 1, y 2')}", "table", "Give 2 to 20 classes"),
         (f"table={quote(ONE_WORD)}", "table", "needs a word that another class shares and one"),
         (f"M=4&table={quote(SEA)}", "M", "M = 4 is too small for 8 words and a query; choose 9 or more"),
+        (f"M=8&table={quote(SEA)}", "M", "M = 8 is too small for 8 words and a query; choose 9 or more"),
+        ("opt=momentum&mu=0.5&steps=3e7", "steps", "beyond a million t₀"),
+        (f"table={quote('a: x 1, y 0')}", "table", "isn’t a class with words and positive counts"),
+        (f"table={quote('a: x 1, y 1e999')}", "table", "isn’t a class with words and positive counts"),
+        (f"table={quote(': x 1, y 2')}", "table", "isn’t a class with words and positive counts"),
+        (
+            f"table={quote(classes_with(21, 3))}",
+            "table",
+            "Give 2 to 20 classes with at most 200 words; these are 21 with",
+        ),
+        (f"table={quote(classes_with(2, 101))}", "table", "classes with at most 200 words; these are 2 with 201."),
     ],
 )
 def test_bad_input_gets_a_sentence(setting: str, field: str, sentence: str, address: str, page: Page) -> None:
@@ -216,6 +318,8 @@ def test_a_table_can_have_a_line_for_each_word(ask: Callable[[str], Page]) -> No
     )
     setting = f"M=50&T=128&table={quote(SEA)}"
     assert misses(ask(f"M=50&T=128&table={quote(long)}"), setting) == []
+    twice = SEA.replace("and 30, blue 20, wave", "and 12, blue 20, and 18, wave")  # counts of one word add up
+    assert misses(ask(f"M=50&T=128&table={quote(twice)}"), setting) == []
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,16 @@ TIPS = """all => all.map((path) => {
   const [x1, y1, x2, y2] = path.getAttribute('d').match(/[-\\d.]+/g).map(Number);
   return [path.getAttribute('class'), [(x2 - x1) / 250, (y2 - y1) / 250]];
 })"""
+# For each arrow: its tail and tip, and the three points of its head, in pixels.
+HEADS = """all => all.map((head) => [head.previousElementSibling, head].map(
+  (path) => path.getAttribute('d').match(/-?[\\d.]+/g).map(Number)))"""
+# Of a lens: how far its curves and its line of 0 reach from top to bottom, and for how much there is room in its box.
+EXTENT = """lens => {
+  const curves = [...lens.querySelectorAll('.ss-lens-curve')].map((one) => one.getAttribute('d').slice(1).split('L'));
+  const heights = curves.flat().map((point) => Number(point.split(' ')[1]));
+  heights.push(Number(lens.querySelector('.ss-lens-zero').getAttribute('d').match(/ ([^H]+)H/)[1]));
+  return [Math.max(...heights) - Math.min(...heights), Number(lens.querySelector('rect').getAttribute('height')) - 8];
+}"""
 COUNTS = np.array([3.0, 3.0, 2.0, 1.0])
 
 
@@ -104,6 +114,13 @@ def test_the_plane_shows_what_the_gradient_has_of_the_push(rho: float, M: int, e
     assert said is not None
     assert number(said[1]) == pytest.approx(100 * share[0], rel=0.06, abs=0)
     ends = dict(essay.locator(".ss-lab.ss-plane path:not(.ss-head, .ss-sample)").evaluate_all(TIPS))
+    heads = essay.locator(".ss-lab.ss-plane path.ss-head").evaluate_all(HEADS)
+    assert len(heads) >= 6  # an arrow of less than a pixel has none
+    for shaft, head in heads:
+        (tail, tip), (left, end, right) = np.reshape(shaft, (2, 2)), np.reshape(head, (3, 2))
+        along = (tip - tail) * min(10 / np.linalg.norm(tip - tail), 1 / 2)
+        assert [*end, *(left + right) / 2] == pytest.approx([*tip, *(tip - along)], abs=1e-6)
+        assert (left - right).tolist() == pytest.approx([along[1], -along[0]], abs=1e-6)
     stretch = essay.evaluate("document.querySelector('[data-widget=plane]').lab.stretch")
     assert (ends["ss-update ss-felt"][1] / stretch, ends["ss-update"][1]) == pytest.approx(
         [rho * np.sqrt(1 - rho**2)] * 2, abs=1e-3
@@ -167,6 +184,11 @@ def test_both_sides_have_one_scale_and_a_box_magnifies_the_gradient(M: int, leas
         assert said == []
         return
     assert said == [f"gradient × {factor:,}"]
+    # 1, 2 or 5 times a power of ten: the largest such factor at which the curves fit into the box.
+    extent, room = essay.locator(".ss-pair .ss-lab-lens").evaluate(EXTENT)
+    digit = f"{factor:.0e}"[0]
+    assert f"{factor:.6e}" == f"{float(f'{factor:.0e}'):.6e}"
+    assert extent <= room + 0.2 < extent * {"1": 2, "2": 2.5, "5": 2}[digit]
     drop, height = essay.locator(".ss-pair .ss-lab-plot >> nth=1").evaluate(DROP)
     assert drop == pytest.approx(-factor * z["true"][-1] / (left[1] - left[0]) * height, rel=0.02, abs=0.5)
 
@@ -221,6 +243,10 @@ def test_memory_catches_words_as_the_gradient_does(ratio: float, essay: Page) ->
     assert [word["memory"] for word in words] == pytest.approx(
         (ratio / 2 * squares * found["a"] ** 2).tolist(), rel=1e-9, abs=0
     )
+    words_below = essay.locator(".ss-spring > .ss-lab-words").inner_text()
+    squares_said = re.search(r"The f² of the words are (.*), (.*), (.*), and a = (.*?)\. In", words_below)
+    assert squares_said is not None
+    assert [number(text) for text in squares_said.groups()] == pytest.approx([*squares, found["a"]], rel=0.06, abs=0)
     if f"snapping_gradient:even_true_{ratio:g}" in ESSAY:
         assert told(f"snapping_gradient:even_true_{ratio:g}") == [round(words[2]["gain"], 2)]
 

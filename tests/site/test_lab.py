@@ -21,7 +21,7 @@ from scansnap_core.theory import clocks, dynamics, flows, formulas, measures
 from scansnap_core.theory.functions import function_of
 from scansnap_core.theory.solving import solve
 from tests.site.book import ROOT
-from tests.site.lab_page import FIELDS, drawn, first
+from tests.site.lab_page import FIELDS, drawn, first, number
 
 FLOWS = {"ideal": flows.IdealisedFlow, "update26": flows.ModifiedFlow, "true": flows.TrueFlow}
 RTOL, ATOL = 1e-6, 1e-14  # the second for logits that have hardly begun to move: both solvers work to 1e-15 there
@@ -104,10 +104,10 @@ def misses(page: Page, address: str) -> list[str]:
     for kind, curves in expected(address, tuple(times)).items():
         assert got[kind][0] == times
         assert len(got[kind]) == 1 + len(curves)
-        for number, (have, want) in enumerate(zip(got[kind][1:], curves, strict=True)):
+        for place, (have, want) in enumerate(zip(got[kind][1:], curves, strict=True)):
             off = np.abs(np.array(have, dtype=float) - want)
             if not (off <= RTOL * np.abs(want) + ATOL).all():
-                found.append(f"{kind} {number}: {np.max(off / (np.abs(want) + ATOL)):.1e}; {np.max(off):.1e}")
+                found.append(f"{kind} {place}: {np.max(off / (np.abs(want) + ATOL)):.1e}; {np.max(off):.1e}")
     return found
 
 
@@ -116,28 +116,115 @@ def test_curves_are_pythons(address: str, show: Callable[[str], Page]) -> None:
     assert misses(show(address), address) == []
 
 
-def printed_numbers(address: str) -> list[float]:
-    """z, B and the bounds of chi as Theorem 4 prints them, at t_0."""
+def numbers_by_python(address: str, t: float) -> list[list[list[float]]]:
+    """The columns of the lab's numbers at a time: as printed (Theorem 4), under the dynamics shown, under the gradient.
+
+    The rows are z of the common token, z of the leader, B, chi, its bounds, the entropy, and the percentage of the
+    common token's movement that comes after t_0.
+    """
+    texts = texts_of(address)
     setting = setting_of(address, ROOT)
     K, M, lr_y, lr_z = setting.K, setting.M, setting.lr_y, setting.lr_z
-    constant = 1 / (K * setting.rho**2)
-    height = clocks.h(clocks.transition(K, M, lr_y)[1] / K, M, lr_y)
+    classes = setting.classes()
+    n = int(texts["n"]) - 1
+    snap = clocks.transition(K, M, lr_y)[1]
+    moments = sorted({t, snap, 40 * snap})
+    own = [0, *classes.distinct_tokens(n)]
+    leader = 1 + int(np.argmax(setting.weights))
+    f_0 = classes.compact.probs[n, own[leader]] / np.linalg.norm(classes.compact.probs[n])
+    lower = function_of(formulas.chi_lower, (formulas.f_0, formulas.B_))
+    upper = function_of(formulas.chi_upper, (formulas.B_,))
+
     arguments = (formulas.h_, formulas.M, formulas.K, formulas.eta_Y, formulas.eta_Z)
-    Gamma = function_of(formulas.Gamma, arguments)(height, M, K, lr_y, lr_z)
-    z, B = (
-        function_of(form, (formulas.Gamma_, formulas.C_0))(Gamma, constant) for form in (formulas.z_snap, formulas.B)
-    )
-    f_0 = setting.classes().compact.probs[0]
-    f_0 = f_0[1:].max() / np.linalg.norm(f_0)
-    return [float(z), float(B), float(np.exp(2 * f_0**2 * B)), float(np.exp(2 * B))]
+    Gamma = function_of(formulas.Gamma, arguments)
+    printed = {}
+    for moment in moments:
+        given = Gamma(clocks.h(moment / K, M, lr_y), M, K, lr_y, lr_z), 1 / (K * setting.rho**2)
+        printed[moment] = [
+            float(function_of(form, (formulas.Gamma_, formulas.C_0))(*given)) for form in (formulas.z_snap, formulas.B)
+        ]
+    z, B = printed[t]
+    later = 100 * (1 - printed[snap][0] / printed[40 * snap][0])
+    columns: list[list[list[float]]] = [[[z], [], [B], [lower(f_0, B), upper(B)], [], [], [later]]]
+
+    for dyn in (texts["dyn"], "true"):
+        path = solve(FLOWS[dyn](classes, lr_y, lr_z), moments, rtol=1e-11)
+        z = path.Z.isel(query=0).sel(token=own).values
+        B = float(path.B[moments.index(t), n])
+        c = measures.attention(path.Z.sel(token=classes.coords["token"]), classes)
+        now = z[moments.index(t)]
+        entropy = float(measures.entropy(c, classes)[moments.index(t), n])
+        later = 100 * (1 - z[moments.index(snap), 0] / z[-1, 0])
+        bounds = [float(lower(f_0, B)), float(upper(B))]
+        columns.append([[now[0]], [now[leader]], [B], [np.exp(2 * now[leader])], bounds, [entropy], [later]])
+    return columns
 
 
-def test_printed_numbers_are_theorem_4s(show: Callable[[str], Page]) -> None:
-    """The column "as printed" of the numbers, down to the movement after t_0."""
-    address = "K=3&M=10000&rho=0.1&etaY=0.5"
-    cells = first(show(address), "table >> nth=0").locator("tbody td:nth-child(2)").all_inner_texts()
-    numbers = [float(x) for x in re.findall(r"-?\d[\d.]*", " ".join(cells[:4]).replace("−", "-"))]
-    assert numbers == pytest.approx(printed_numbers(address), rel=5e-3, abs=0)
+def numbers_in(cell: str) -> list[float]:
+    """The numbers that a cell of a table holds; a dash stands for none."""
+    return [number(text) for text in re.findall(r"−?\d[\d.]*(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?", cell)]
+
+
+@pytest.mark.parametrize("place", [None, 700, 1000])
+@pytest.mark.parametrize(
+    "address",
+    ["K=3&M=10000&rho=0.1&etaY=0.5&dyn=ideal", "K=3&M=10000&w=0.5,1,0.8&rho=0.1&etaZ=0.01&n=2&dyn=update26"],
+)
+def test_the_numbers_are_pythons(address: str, place: int | None, show: Callable[[str], Page]) -> None:
+    """Every cell, at t_0, at a time between the picture's own, which shows the last before it, and at the end."""
+    page = show(address)
+    times = np.array(drawn(page)["z"][0])
+    t = drawn(page)["moments"][1]
+    if place is not None:
+        first(page, ".ss-lab-time [type=range]").fill(str(place))
+        t = times[0] * (times[-1] / times[0]) ** (place / 1000)
+    at = times[times <= t * (1 + 1e-12)][-1]
+    rows = first(page, "table >> nth=0").locator("tbody tr").all()
+    texts = [row.locator("td").all_inner_texts() for row in rows]
+    printed, shown, gradient = numbers_by_python(address, at)
+    if place == 700:  # the printed formulas need no solver, and show the time itself
+        printed = numbers_by_python(address, t)[0]
+    for row, want in zip(texts, zip(printed, shown, gradient, strict=True), strict=True):
+        for cell, values in zip(row, want, strict=True):
+            assert numbers_in(cell) == pytest.approx(values, rel=6e-3, abs=0.51 if "%" in cell else 0)
+
+
+def test_the_course_is_the_curves_at_the_books_moments(show: Callable[[str], Page]) -> None:
+    page = show("K=3&M=10000&rho=0.1&etaY=0.5&dyn=update26")
+    curves = drawn(page)
+    scan, snap = curves["moments"]
+    rows = first(page, "table >> nth=1").locator("tbody tr").all()
+    for row, t in zip(rows, (scan / 2, scan, snap, 4 * snap, 40 * snap), strict=True):
+        at = int(np.argmin(np.abs(np.array(curves["z"][0]) - t)))
+        want = [t, *(curve[at] for curve in curves["z"][1:5]), curves["entropy"][1][at], curves["chi"][1][at]]
+        cells = row.locator("td").all_text_contents()
+        assert [number(cell) for cell in cells] == pytest.approx(want, rel=6e-3, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("dyn=sgd&T=8&B=1&seed=2", "it turns round"),  # up first, then down
+        ("dyn=sgd&T=16&B=1&seed=4", "it turns round"),  # back towards 0
+        ("dyn=sgd&T=inf&B=1&seed=0", "%"),
+        ("dyn=sgd&T=inf&B=1024&etaY=0.1&etaZ=0.001", "–"),  # drawn as far as four million samples reach
+    ],
+)
+def test_a_movement_has_a_share_after_t0_where_it_does_not_turn(
+    address: str, said: str, show: Callable[[str], Page]
+) -> None:
+    page = show(address)
+    curves = drawn(page)
+    snap = curves["moments"][1]
+    z = {t: value for t, value in zip(curves["z"][0], curves["z"][1], strict=True) if value is not None}
+    assert (max(z) < 39 * snap) == (said == "–")
+    assert ("SGD is drawn up to t = " in first(page, ".ss-lab-status").inner_text()) == (said == "–")
+    cell = first(page, "table >> nth=0").locator("tbody tr >> nth=-1").locator("td >> nth=1").inner_text()
+    share = 100 * (1 - z[max(t for t in z if t <= snap)] / z[max(z)])
+    assert said in cell
+    assert (0 <= share <= 100) == (said == "%") or said == "–"
+    if said == "%":
+        assert numbers_in(cell) == pytest.approx([share], abs=0.51)
 
 
 SEEDS = 300

@@ -176,14 +176,34 @@ def test_a_dragged_slider_is_answered_at_once(dyn: str, show: Callable[[str], Pa
     assert np.quantile(page.evaluate(DRAG), 0.25) < 12
 
 
-def test_words_say_what_the_picture_shows(show: Callable[[str], Page]) -> None:
-    page = show("K=3&rho=0.1&dyn=update26")
+@pytest.mark.parametrize("address", ["K=3&rho=0.1&dyn=update26", "K=2&M=30&rho=0.9&beyond=1&w=1,2&etaZ=0.1&dyn=ideal"])
+def test_words_say_what_the_picture_shows(address: str, show: Callable[[str], Page]) -> None:
+    page = show(address)
     words = first(page, ".ss-lab-words")
     page.wait_for_function("document.querySelector('.ss-lab-words').textContent !== ''")
     assert words.get_attribute("aria-live") == "polite"
     got = drawn(page)
     at = int(np.searchsorted(got["z"][0], got["moments"][1] * (1 - 1e-9)))
-    assert f"z of the common token {got['z'][1][at]:.3g}".replace("-", "−") in words.inner_text()
+    said = words.inner_text()
+    assert f"z of the common token {got['z'][1][at]:.3g}".replace("-", "−") in said
+    size = (len(got["z"]) - 1) // 2  # the curves of the dynamics shown, then the gradient's
+    assert number(said.rpartition(" is ")[2].rstrip(".")) == pytest.approx(got["z"][1 + size][at], rel=6e-3, abs=0)
+    assert "(1 t₀)" in said
+    entropy = re.search(r"entropy (\S+) nats", said)
+    assert entropy is not None
+    assert number(entropy[1]) == pytest.approx(got["entropy"][1][at], rel=6e-3, abs=0)
+
+    # The token with the most attention is named first, then the common token, or the distinct one with the most.
+    setting = setting_of(address, ROOT)
+    share = setting.classes().compact.probs[0, : 1 + len(setting.weights)]
+    share = share * np.exp([curve[at] for curve in got["z"][1 : 1 + size]])
+    share = 100 * share / share.sum()
+    most = int(share.argmax())
+    other = 0 if most else 1 + int(share[1:].argmax())
+    names = ["the common token" if token == 0 else f"distinct token {token}" for token in (most, other)]
+    found = re.search(rf"most attention, ([\d.]+) %, to {names[0]}, and ([\d.]+) % to {names[1]};", said)
+    assert found is not None, said
+    assert [float(text) for text in found.groups()] == pytest.approx([share[most], share[other]], abs=0.051)
     labels = [chart.get_attribute("aria-label") for chart in first(page, ".ss-lab-plot").all()]
     assert all(label and re.search(r"at t₀′, .+ at t₀, .+ at the end", label) for label in labels)
     assert len(labels) == 3

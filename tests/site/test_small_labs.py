@@ -157,6 +157,16 @@ def test_a_lens_magnifies_the_gradient_beside_the_papers_law(M: int, essay: Page
     gradient = lab.evaluate("e => e.lab.picture.beside.z[0].at(-1)")
     factor = number(lab.locator(".ss-lab-lens text").text_content().removeprefix("gradient × ").replace(",", ""))
     assert factor >= 5
+    # The box takes shares 0.02 to 0.36 of the width. In it the curve's times stand by their logarithms.
+    curve = str(lab.locator(".ss-lens-curve >> nth=0").get_attribute("d"))
+    points = [float(point.split(" ")[0]) for point in curve[1:].split("L")]
+    width = lab.locator(".ss-lab-plot .u-over").evaluate("e => e.clientWidth")
+    times = np.log(lab.evaluate("e => Array.from(e.lab.charts.z.data[0])"))
+    across = 0.02 + 0.34 * (times - times[0]) / (times[-1] - times[0])
+    assert points == pytest.approx((width * across).tolist(), abs=0.1)
+    box = lab.locator(".ss-lab-lens rect")
+    edges = [float(str(box.get_attribute(name))) for name in ("x", "width")]
+    assert edges == pytest.approx([0.02 * width + 0.5, 0.34 * width - 1], abs=1e-6)
     assert drop == pytest.approx(-factor * gradient / (high - low) * height, rel=0.02, abs=0.5)
 
 

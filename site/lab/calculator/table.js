@@ -20,7 +20,7 @@ function tableClasses({ table, M }) {
   const moduli = eigenvalues(E).map(Math.abs).sort((a, b) => b - a);
   const probs = Array.from(all[0]);
   const places = placesOf(probs, [...counts[0].keys()].map((word) => holders(word) > 1));
-  const tilt = all.map(tilts);
+  const tilt = tilts(all[0]);
   const z = system.L * system.outputs;
   const path = (dynamics, times, rates) => {
     const flow = dynamics === "ideal" ? idealTable(system, { M, ...rates }) : trueTable(system, rates);
@@ -32,14 +32,10 @@ function tableClasses({ table, M }) {
     const tiny = 1e-9;
     const flow = trueTable(system, { ...rates, etaZ: tiny * rates.etaY });
     integrate(flow, times, RTOL, (_, state) => {
-      const rows = tokens.map((_, n) => state.subarray(flow.y + n * (K + 1), flow.y + (n + 1) * (K + 1)));
-      const lengths = rows.map((y) => y.reduce((sum, value, o) => sum + (o < K ? value * value : (value * value) / (M - K)), 0));
+      const learned = state.subarray(flow.y, flow.y + K + 1); // by the first class, which alone holds these words
+      const length = learned.reduce((sum, value, o) => sum + (o < K ? value * value : (value * value) / (M - K)), 0);
       const over = [places.first[0], places.last[0]].map((i) => {
-        let pushed = 0;
-        tokens.forEach((own, n) => {
-          const k = own.indexOf(tokens[0][i]);
-          if (k >= 0) pushed += (tilt[n][k] * f[n][own[k]] ** 2 * lengths[n]) / 2;
-        });
+        const pushed = (tilt[i] * f[0][tokens[0][i]] ** 2 * length) / 2;
         return pushed / (state[z + tokens[0][i]] / tiny);
       });
       visit({ over });
@@ -61,7 +57,7 @@ function tableClasses({ table, M }) {
     };
     return { flow, look };
   };
-  return { system, probs, places, moduli: [moduli[0], moduli[K - 1]], rho: Math.max(...E.flat()), path, restOf, learningOf, words: [...counts[0].keys()] };
+  return { system, probs, places, moduli: [moduli[0], moduli[K - 1]], rho: Math.max(...E.flat()), path, restOf, learningOf };
 }
 
 const dot = (u, v) => u.reduce((sum, value, i) => sum + value * v[i], 0);

@@ -8,7 +8,7 @@ function largestOf(values, from = 0) {
 
 /** The curves of class n along a path: what the charts draw, the bars show and the table says. */
 function curvesOf(path, system, settings) {
-  const { n, w, etaY, M, K } = settings;
+  const { n, w } = settings;
   const [own, L] = [system.tokens[n - 1], system.L];
   const { times, B } = path;
   const z = Array.from(own, (token) => Float64Array.from(times, (_, i) => path.z[i * L + token]));
@@ -34,7 +34,6 @@ function curvesOf(path, system, settings) {
     chi: winners.map((token) => z[token].map((value) => core.formulas.chi(value, 0))),
     lower: B && B.map((value) => core.formulas.chi_lower(f_0, value)),
     upper: B && B.map((value) => core.formulas.chi_upper(value)),
-    h: Float64Array.from(times, (t) => core.formulas.h(t / K, M, etaY)),
   };
 }
 
