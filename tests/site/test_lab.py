@@ -39,7 +39,7 @@ SETTINGS = [
     "K=3&M=10000&w=1,1,1,1&rho=0.16&etaY=10&etaZ=0.001&dyn=update26",
     "K=6&M=64&w=1,2&rho=0.99&beyond=1&etaY=1&etaZ=1&dyn=ideal",
     "K=10&M=102&w=10,9,8,7,6,5,4,3,2,1&rho=0.01&etaY=1&etaZ=1&n=10&dyn=ideal",
-    "K=2&M=4&w=1&rho=0.3&etaY=1&etaZ=1&dyn=law",
+    "K=2&M=4&w=1&rho=0.3&etaY=1&etaZ=1&dyn=law&t=0.5",
     "K=2&M=1000000&w=1,0.8,0.5&rho=0.002&etaY=0.1&etaZ=10&dyn=law",
     "K=3&M=1000&w=100,0.01&rho=0.99&beyond=1&etaY=10&etaZ=0.001&dyn=law",
     "K=5&M=2000&w=3,2,1&rho=0.04&etaY=1&etaZ=1&dyn=law",
@@ -175,8 +175,10 @@ def test_the_numbers_are_pythons(address: str, place: int | None, show: Callable
     page = show(address)
     times = np.array(drawn(page)["z"][0])
     t = drawn(page)["moments"][1]
+    slider = first(page, ".ss-lab-time [type=range]")
+    assert slider.input_value() == str(round(1000 * np.log(t / times[0]) / np.log(times[-1] / times[0])))
     if place is not None:
-        first(page, ".ss-lab-time [type=range]").fill(str(place))
+        slider.fill(str(place))
         t = times[0] * (times[-1] / times[0]) ** (place / 1000)
     at = times[times <= t * (1 + 1e-12)][-1]
     rows = first(page, "table >> nth=0").locator("tbody tr").all()

@@ -22,6 +22,7 @@ BAD_ADDRESSES = {
     "K=1": ("K", "K = 1: choose a whole number from 2 to 10"),
     "K=2.5": ("K", "choose a whole number"),
     "M=7": ("M", "M = 7 is too small: 2 classes of 3 distinct tokens, a common token and a query need 8 or more"),
+    "K=3&M=4&w=1&rho=0.1": ("M", "3 classes of 1 distinct token, a common token and a query need 5 or more"),
     "M=many": ("M", "“many” isn't a number for M"),
     "w=1,-1": ("w", "Write 1 to 10 numbers from 0.01 to 100"),
     "w=": ("w", "Write 1 to 10 numbers"),
@@ -38,7 +39,8 @@ BAD_ADDRESSES = {
     "dyn=sgd&model=layernorm": ("model", "“LayerNorm with its mean” has the three flows here"),
     "model=heads": ("model", "“heads” isn't a choice; choose plain"),
     "n=3": (None, "Class 3 isn't one of the 2; choose 1 to 2"),
-    "t=-2": (None, "t"),
+    "t=-2": (None, "Time = -2: time is positive"),
+    "t=0": (None, "Time = 0: time is positive"),
     "q=1": (None, "The address says “q=1”, which this page can't read"),
     "K=3%E0%A4%A": (None, "which this page can't read"),
     "%": (None, "which this page can't read"),
@@ -117,6 +119,27 @@ def test_keyboard_alone(show: Callable[[str], Page]) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("key", "low", "high", "places"),
+    [("etaY", 0.1, 10, 3), ("etaZ", 0.001, 10, 3), ("rho", 0.002, 0.99, 3), ("M", 10, 10**6, 2)],
+)
+def test_equal_ways_on_a_slider_are_equal_factors(
+    key: str, low: float, high: float, places: int, show: Callable[[str], Page]
+) -> None:
+    """From the slider to the text, rounded, and back from the text to the slider."""
+    page = show("beyond=1")
+    slider, text = first(page, f"[data-field={key}] [type=range]"), first(page, f"[data-field={key}] [type=text]")
+    assert [slider.get_attribute(name) for name in ("min", "max", "step")] == ["0", "1000", "1"]
+    for place in (0, 253, 700, 1000):
+        slider.fill(str(place))
+        value = low * (high / low) ** (place / 1000)
+        assert float(text.input_value()) == pytest.approx(float(f"{value:.{places - 1}e}"), rel=1e-12, abs=0)
+    for value in (low, low**0.7 * high**0.3, high):
+        written = f"{value:.0f}" if key == "M" else f"{value:.3g}"
+        text.fill(written)
+        assert slider.input_value() == str(round(1000 * np.log(float(written) / low) / np.log(high / low)))
+
+
 def test_more_classes_lower_the_overlap_and_say_so(show: Callable[[str], Page]) -> None:
     page = show("")
     number, overlap = first(page, "[data-field=K] [type=text]"), first(page, "[data-field=rho] [type=text]")
@@ -128,6 +151,8 @@ def test_more_classes_lower_the_overlap_and_say_so(show: Callable[[str], Page]) 
     assert overlap.get_attribute("aria-invalid") == "false"
     assert told.inner_text() == "Lowered from 0.3: Assumption 2 asks for ρ < 0.0111."
     assert "ρ < 0.0111 (met) and ρ ≥ 6/√M = 0.19 (not met); both at once need M > 292000." in status.inner_text()
+    number.fill("7")
+    assert overlap.input_value() == "0.021"  # nine tenths of 1/42, in two digits
     number.fill("2")
     assert (overlap.input_value(), told.inner_text()) == ("0.3", "")
 

@@ -71,6 +71,8 @@ def test_a_small_lab_says_the_gap_and_warns_outside_assumption_2(M: int, rho: fl
     assert lab.get_attribute("data-faults") == ""
     warning = lab.locator(".ss-lab-warning").inner_text()
     assert (warning == "") == (6 / np.sqrt(M) <= rho < 0.5)
+    asked = f"{6 / np.sqrt(M):.3g} ≤ ρ < 0.5 at M = {M}" if M > 144 else "M > 144 here"  # 6/√M < 1/2
+    assert warning == "" or warning.startswith(f"Outside Assumption 2, which asks for {asked}: ")
     said = lab.locator(".ss-lab-words").inner_text()
     assert "(1 t₀)" in said  # whatever M was on its way
     numbers = re.search(r"has (.*) % of .* after (.*) % at t = 0\. Its z is (.*), (.*) times the (.*?) under", said)
