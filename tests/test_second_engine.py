@@ -52,6 +52,9 @@ def test_relations() -> None:
     assert second_engine.on_ray(u**2 - 2, u, 1) == FALSE
     assert second_engine.between([1, -4, 4], 0, 1) == PROVED
     assert second_engine.between([1, -4, 3], 0, 1) == FALSE
+    assert [second_engine.between([constant], 0, 1) for constant in (0, 1, -1)] == [PROVED, PROVED, FALSE]
+    assert second_engine.between([0, 0, 1], 0, 1) == PROVED
+    assert second_engine.between([0, 0, -1], 0, 1) == FALSE
 
 
 def test_a_contradiction_is_seen(capsys: pytest.CaptureFixture[str]) -> None:

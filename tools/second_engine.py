@@ -349,7 +349,8 @@ def between(coefficients: Sequence[Any], low: Any, high: Any) -> str:
     x = sp.Symbol("x", real=True)
     exact = [sp.Rational(str(number)) for number in (*coefficients, low, high)]
     polynomial = sum((number * x**power for power, number in enumerate(exact[:-2])), sp.Integer(0))
-    return decide(polynomial >= 0, x >= exact[-2], x <= exact[-1])
+    # Unevaluated: of a constant or of x² SymPy would say itself that it isn't negative.
+    return decide(sp.Ge(polynomial, 0, evaluate=False), x >= exact[-2], x <= exact[-1])
 
 
 SECOND: dict[str, Callable[..., str]] = {
