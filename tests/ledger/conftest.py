@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,12 @@ from tests.book.books import QUIET, REFUTATION, REPAIRED, write_book
 
 Outputs = list[dict[str, Any]]
 Opened = Callable[..., Chapter]
+
+
+def without_styles(markup: str) -> str:
+    """The markup without its own styles, which JupyterLab and GitHub need and no test is about."""
+    return re.sub(r' style="[^"]*"', "", markup)
+
 
 LACKING = REFUTATION | {"condition": "h is small"}
 UPHELD: dict[str, Any] = {

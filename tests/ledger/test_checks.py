@@ -33,6 +33,7 @@ from tests.ledger.conftest import (
     concluded,
     is_reading,
     refuting,
+    without_styles,
 )
 from tests.refusing import refuses
 
@@ -74,7 +75,7 @@ def test_a_control_is_seen_at_once_and_only_what_else_there_is_unfolds(opened: O
     zero, some = outputs
     full = f"<dt>control: another exponent</dt><dd>{rich('$u = 1$')}, ≠ 0</dd>"
     for output, value, folded in ((zero, "≠ 0", full), (some, "1", "<dt>only sampled</dt>")):
-        head, _, fold = output["text/html"].partition("</summary>")
+        head, _, fold = without_styles(output["text/html"]).partition("</summary>")
         assert head.startswith("<details ")
         assert head.endswith(f">control: another exponent: {value}</small>")
         assert folded in fold
@@ -391,7 +392,8 @@ def test_a_refutation_says_with_which_remedy_its_control_was_measured(
     opened: Opened, outputs: Outputs, remedy: str, entry: dict[str, str]
 ) -> None:
     opened(numeric={"printed_error": entry}).witness("numeric").refutes("printed_error", 0.7, control=0.1)
-    plain, markup = outputs[0]["text/plain"], outputs[0]["text/html"]
+    plain = outputs[0]["text/plain"]
+    markup = without_styles(outputs[0]["text/html"])
     assert plain.count("with the ") == markup.count("<dt>with the ") == 1
     assert f"    with the {remedy}: with exp(2Mh): 0.1\n" in plain
     assert f"    {remedy}: {entry[remedy]}\n" in plain
