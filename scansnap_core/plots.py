@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import html
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,9 @@ NAMED_TICKS = 40
 # : The card behind a figure: light in both of the site's colour modes, so that ink and colours keep
 # their contrast.
 CARD = "#fcfcfa"
+
+#: TeX between dollar signs, in Markdown.
+FORMULA = re.compile(r"\$[^$]+\$")
 
 _INK = "#23272f"
 _GRID = "#dfe1e4"
@@ -116,8 +120,10 @@ def show_table(head: Sequence[object], rows: Iterable[Sequence[object]], digits:
     ]
 
     def cell(value: object) -> str:
-        """Write what stands in a cell."""
-        return written(float(value), digits) if isinstance(value, float) else str(value)
+        """Write what stands in a cell. A bar in a formula would end the cell."""
+        if isinstance(value, float):
+            return written(float(value), digits)
+        return FORMULA.sub(lambda formula: formula[0].replace("|", r"\vert "), str(value))
 
     lines = ["| " + " | ".join(map(cell, row)) + " |" for row in lines_of_cells]
     lines.insert(1, "| " + " | ".join(["---"] * len(lines_of_cells[0])) + " |")

@@ -85,6 +85,13 @@ def test_a_table_is_shown_as_markdown_and_as_the_same_text(displayed: list[dict[
     assert displayed == [{"text/markdown": table, "text/plain": table}]
 
 
+def test_a_bar_in_a_formula_ends_no_cell(displayed: list[dict[str, Any]]) -> None:
+    plots.show_table(["largest $|z|$", "$M$"], [["$|z_l|$ at $t_0$", 2]])
+    head, _, row = displayed[0]["text/markdown"].splitlines()
+    assert [head.count("|"), row.count("|")] == [3, 3]
+    assert r"largest $\vert z\vert $" in head
+
+
 STORM = ["the", "storm", "<unk>", "the"]
 
 
