@@ -4,10 +4,13 @@ needed.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -262,10 +265,10 @@ def known_variant(model: Any) -> Variant | None:
 def checked_device(device: Any) -> str:
     """Return the device's name; "auto" becomes "cuda" where there is a GPU, and "cpu" elsewhere.
 
-    Only a choice between the two loads PyTorch.
+    PyTorch is loaded only where a GPU is asked for, or has a driver.
     """
     DEVICE("device", device)
-    if device == "cpu":
+    if device == "cpu" or (device == "auto" and not has_driver()):
         return "cpu"
     import torch
 
@@ -276,6 +279,18 @@ def checked_device(device: Any) -> str:
             "device = 'cuda'", "it needs a CUDA GPU, and PyTorch finds none here", "use auto or cpu"
         )
     return "cpu"
+
+
+def has_driver() -> bool:
+    """Tell whether a GPU has a driver here: NVIDIA's library, or AMD's device.
+
+    Without one PyTorch finds no GPU, so it needn't be imported to ask, which takes a second.
+    """
+    for library in ("libcuda.so.1", "nvcuda.dll"):
+        with contextlib.suppress(OSError):
+            ctypes.CDLL(library)
+            return True
+    return Path("/dev/kfd").exists()
 
 
 def checked_rates(lr_y: Any, lr_z: Any) -> tuple[list[float], list[float]]:

@@ -231,3 +231,27 @@ def test_killed_and_continued_it_is_the_same_to_the_last_byte(tmp_path: Path) ->
     shutil.rmtree(out)
     run(load_grid(str(tmp_path / "grid.yaml")), out, command=shlex.join(["scansnap", *map(str, command[1:])]))
     assert files(out) == continued
+
+
+WITHOUT_A_DRIVER = """
+import sys
+from pathlib import Path
+from scansnap_core.engine import settings
+from scansnap_core.sweeps.grid_files import load_grid
+from scansnap_core.sweeps.running import run
+
+settings.has_driver = lambda: False
+run(load_grid("fig6", seeds=1), Path(sys.argv[1]))
+print("torch" in sys.modules)
+"""
+
+
+def test_a_sweep_on_a_cpu_never_imports_torch(tmp_path: Path) -> None:
+    """The import takes a second, as long as a tenth of the whole sweep of Fig. 6."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_A_DRIVER, str(tmp_path / "fig6.zarr")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "False"
