@@ -175,7 +175,8 @@ def error_of_endless_texts(address: str) -> float:
 def expected(address: str, error: float | None) -> tuple[dict[str, float], dict[str, list[str]]]:
     """The numbers and the sentences by the package, with the page's own error to be expected.
 
-    The page integrates no law at finite T. So its error is near the package's, and on the same side of where it warns.
+    The page integrates no law at finite T, and takes the flow where steps are large. On these settings its error is
+    near the package's, and on the same side of where it warns.
     """
     numbers, words = numbers_by_the_package(address)
     found = dict(numbers)
