@@ -120,6 +120,102 @@ def _texts_by_class(classes: SequenceClasses) -> Ints:
     return np.maximum(2, np.round(TEXTS * classes.frequencies)).astype(int)
 
 
+class _Texts(NamedTuple):
+    """The texts of an update."""
+
+    class_of: Ints
+    """Each text's class, shape (texts,)."""
+    weight: Floats
+    """Each text's share in the gradient, shape (texts,)."""
+    counts: sparse.csr_array
+    """How often a text holds each token, shape (texts, L). It is sparse: a text holds few words."""
+
+
+class _Drawer:
+    """Draws the texts of one update after the other."""
+
+    def __init__(
+        self, classes: SequenceClasses, seq_len: int, batch_size: int | None, seed: int
+    ) -> None:
+        """Prepare each class's tokens, and the chance of all tokens up to each."""
+        self._rng = np.random.default_rng(seed)
+        self._num_context = seq_len - 1
+        self._batch_size = batch_size
+        self._frequencies = np.asarray(classes.frequencies)
+        self._in_full_batch = _texts_by_class(classes)
+        P = classes.compact.probs
+        self._num_tokens = P.shape[1]
+        self._held = [np.flatnonzero(row) for row in P]
+        self._chance = [
+            np.cumsum(row[tokens]) / row.sum() for row, tokens in zip(P, self._held, strict=True)
+        ]
+
+    def draw(self) -> _Texts:
+        """Draw the next update's texts: T - 1 tokens each, from the text's class."""
+        # How many texts each class has, (K,), and the weight of one of them.
+        if self._batch_size is None:
+            number = self._in_full_batch
+            class_weight = self._frequencies / number
+        else:
+            number = self._rng.multinomial(self._batch_size, self._frequencies)
+            class_weight = np.full(len(number), 1 / self._batch_size)
+        class_of = np.repeat(np.arange(len(number)), number)
+
+        # A uniform number falls below the chance of all tokens up to the one that it stands for.
+        drawn = [
+            tokens[np.searchsorted(chance, self._rng.random((texts, self._num_context)))]
+            for tokens, chance, texts in zip(self._held, self._chance, number, strict=True)
+        ]
+        columns = np.concatenate(drawn).ravel()
+        rows = np.repeat(np.arange(len(class_of)), self._num_context)
+        shape = (len(class_of), self._num_tokens)
+        counts = sparse.csr_array((np.ones(columns.size), (rows, columns)), shape)
+        return _Texts(class_of, class_weight[class_of], counts)
+
+
+class _Change(NamedTuple):
+    """How Y, Z and the evidence move in an update, per unit of their rates."""
+
+    Y: Floats
+    Z: Floats
+    evidence: Floats
+
+
+def _change(classes: SequenceClasses, texts: _Texts, Y: Floats, Z: Floats) -> _Change:
+    """Compute Lemma 1's gradients on some texts at Y (L, O) and Z (Q, L), and each class's error.
+
+    Only the words of a text count for it, so the work is that of the words that the texts hold.
+    """
+    class_of, weight, counts = texts
+    num_texts, L = counts.shape
+    outputs = classes.outputs
+    own_output = outputs.targets.argmax(axis=1)
+
+    # For every word of every text: its token, its text, and its place in Z, row after row.
+    token = counts.indices
+    text = np.repeat(np.arange(num_texts), np.diff(counts.indptr))
+    place = classes.compact.query_row[class_of[text]] * L + token
+
+    # f = LN(counts∘e^z) on the words of each text, and the errors x_{T+1} - alpha (Eqn 3).
+    x = counts.data * np.exp(Z.ravel()[place])
+    f = x / np.sqrt(np.bincount(text, x**2, num_texts))[text]
+    f_rows = sparse.csr_array((f, token, counts.indptr), shape=counts.shape)
+    alpha = softmax(f_rows @ Y + np.log(outputs.multiplicity), axis=1)
+    error = (outputs.targets[class_of] - alpha) * weight[:, None]
+
+    # Lemma 1's gradients: f (x_{T+1} - alpha)^T for Y, and f∘(g - f f·g) for Z by Eqn 4.
+    g = np.einsum("ij,ij->i", error[text], Y[token])
+    f_g = np.bincount(text, f * g, num_texts)
+    push = np.bincount(place, f * (g - f * f_g[text]), Z.size)
+    learned = (f_rows.T @ error) / outputs.multiplicity
+
+    # A class's evidence grows by the error at its own next token.
+    missed = np.bincount(
+        class_of, error[np.arange(num_texts), own_output[class_of]], classes.num_classes
+    )
+    return _Change(learned, np.asarray(push, float).reshape(Z.shape), np.asarray(missed, float))
+
+
 def _run(
     classes: SequenceClasses,
     lr_y: float,
@@ -133,65 +229,27 @@ def _run(
     """Train one run; return Z, shape (times, Q, L), and evidence, (times, K), after the updates
     ``kept``.
     """
-    rng = np.random.default_rng(seed)
-    P = classes.compact.probs
-    K, L = P.shape
-    query_row = classes.compact.query_row
-    outputs = classes.outputs
-    log_multiplicity = np.log(outputs.multiplicity)
-    own_output = outputs.targets.argmax(axis=1)
-    frequencies = np.asarray(classes.frequencies)
-    held = [np.flatnonzero(row) for row in P]
-    below = [np.cumsum(row[tokens]) / row.sum() for row, tokens in zip(P, held, strict=True)]
-
+    drawer = _Drawer(classes, seq_len, batch_size, seed)
+    L = len(classes.compact.tokens)
+    Y = np.zeros((L, len(classes.outputs.multiplicity)))
     Z = np.zeros((len(classes.compact.queries), L))
-    Y = np.zeros((L, len(outputs.multiplicity)))
-    evidence = np.zeros(K)
-    velocity: tuple[Floats, ...] = (np.zeros_like(Y), np.zeros_like(Z), np.zeros(K))
-    found = []
+    evidence = np.zeros(classes.num_classes)
+    velocity = _Change(np.zeros_like(Y), np.zeros_like(Z), np.zeros_like(evidence))
+
+    kept_Z = []
+    kept_evidence = []
     for update in range(kept[-1] + 1):
         if update in kept:
-            found.append((Z.copy(), evidence.copy()))
-
-        # The texts of this update: how many of each class, the class of each, and their weights.
-        if batch_size is None:
-            number = _texts_by_class(classes)
-            class_weight = frequencies / number
-        else:
-            number = rng.multinomial(batch_size, frequencies)
-            class_weight = np.full(K, 1 / batch_size)
-        class_of = np.repeat(np.arange(K), number)
-
-        # Draw T - 1 tokens for each text. Counts (texts, L) are sparse, as a text holds few words.
-        drawn = [
-            tokens[np.searchsorted(chance, rng.random((texts, seq_len - 1)))]
-            for tokens, chance, texts in zip(held, below, number, strict=True)
-        ]
-        columns = np.concatenate(drawn).ravel()
-        rows = np.repeat(np.arange(len(class_of)), seq_len - 1)
-        counts = sparse.csr_array((np.ones(columns.size), (rows, columns)), (len(class_of), L))
-        token = counts.indices
-        text = np.repeat(np.arange(len(class_of)), np.diff(counts.indptr))
-        place = query_row[class_of[text]] * L + token
-
-        # f = LN(counts∘e^z) on the words of each text, and the errors x_{T+1} - alpha (Eqn 3).
-        x = counts.data * np.exp(Z.ravel()[place])
-        f = x / np.sqrt(np.bincount(text, x**2, len(class_of)))[text]
-        f_rows = sparse.csr_array((f, token, counts.indptr), shape=counts.shape)
-        alpha = softmax(f_rows @ Y + log_multiplicity, axis=1)
-        error = (outputs.targets[class_of] - alpha) * class_weight[class_of, None]
-
-        # Lemma 1's gradients: f (x_{T+1} - alpha)^T for Y, and f∘(g - f f·g) for Z by Eqn 4.
-        g = np.einsum("ij,ij->i", error[text], Y[token])
-        f_g = np.bincount(text, f * g, len(class_of))
-        push = np.bincount(place, f * (g - f * f_g[text]), Z.size).reshape(Z.shape)
-        learned = (f_rows.T @ error) / outputs.multiplicity
-        missed = np.bincount(class_of, error[np.arange(len(class_of)), own_output[class_of]], K)
-        velocity = tuple(
-            momentum * old + new for old, new in zip(velocity, (learned, push, missed), strict=True)
+            kept_Z.append(Z)
+            kept_evidence.append(evidence)
+        change = _change(classes, drawer.draw(), Y, Z)
+        velocity = _Change(
+            momentum * velocity.Y + change.Y,
+            momentum * velocity.Z + change.Z,
+            momentum * velocity.evidence + change.evidence,
         )
-        Y = Y + lr_y * velocity[0]
-        Z = Z + lr_z * velocity[1]
-        evidence = evidence + lr_y * velocity[2]
-    Zs, evidences = zip(*found, strict=True)
-    return np.stack(Zs), np.stack(evidences)
+        # New arrays each time: those that were kept don't move any more.
+        Y = Y + lr_y * velocity.Y
+        Z = Z + lr_z * velocity.Z
+        evidence = evidence + lr_y * velocity.evidence
+    return np.stack(kept_Z), np.stack(kept_evidence)

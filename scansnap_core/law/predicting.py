@@ -10,12 +10,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
-from scipy import special
 
 from scansnap_core.base.bad_input import BadInput
 from scansnap_core.base.rules import (
@@ -31,10 +30,10 @@ from scansnap_core.base.rules import (
     takes,
     whole,
 )
-from scansnap_core.data.sequences import ATTRIBUTE, CLASSES, Floats, SequenceClasses, checksum
+from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine.settings import checked_momentum
-from scansnap_core.law import closed, many_classes
-from scansnap_core.law.drawn_texts import LEAST_RUNS, Runs, error_of_mean, train_on_texts
+from scansnap_core.law import many_classes
+from scansnap_core.law.drawn_texts import LEAST_RUNS, train_on_texts
 from scansnap_core.law.expected_error import (
     errors_by_cause,
     order_of,
@@ -42,13 +41,12 @@ from scansnap_core.law.expected_error import (
     step_of,
     warn,
 )
+from scansnap_core.law.forecast import described, empty_forecast, fill_by_runs
 from scansnap_core.law.inertia import InertialLaw
 from scansnap_core.law.memory import Law, State
 from scansnap_core.law.order import OrderTerm, Shift
 from scansnap_core.law.sampled_law import SampledLaw
-from scansnap_core.law.types import mean_by, types_of
-from scansnap_core.theory import formulas
-from scansnap_core.theory.functions import function_of
+from scansnap_core.law.types import types_of
 from scansnap_core.theory.solving import IntegrationFailed
 
 T = TypeVar("T")
@@ -56,14 +54,6 @@ T = TypeVar("T")
 OPTIMIZERS = ("sgd", "momentum", "flow")
 """SGD in steps of finite size without and with momentum, and the gradient flow, which is the limit
 of small steps.
-"""
-REGIMES = ("rest", "free", "slaved")
-"""The regimes of a token under a query: no class holds it; its memory number lambda a^2/2 is below
-1; or it is 1 or more.
-"""
-PHASES = ("start", "scan", "drift", "late")
-"""The phases of a class in order: it wasn't seen; tau < ln M; it is learned; the odds of other
-classes' outputs have reached their limit.
 """
 LONG = Rule(
     lambda T: T > 2,
@@ -87,10 +77,6 @@ UNSEEN = 1e-290
 """Before this tau, squares of what was learned underflow, and nothing has moved."""
 
 
-_chi = function_of(formulas.chi, (formulas.z, formulas.z_0))
-_limit = function_of(closed.X, (formulas.M, formulas.rho))
-
-
 @takes(
     classes=CLASSES,
     lr_y=RATE,
@@ -112,7 +98,8 @@ def predict(
     batch_size: int | None = None,
     runs: int | None = None,
 ) -> xr.Dataset:
-    """Predict by our law what SGD does to these classes from Y(0) = Z(0) = 0, without training.
+    """Predict by our law what SGD does to these classes from Y(0) = Z(0) = 0, without training; or,
+    with ``runs``, by a few trainings on texts as short as sentences.
 
     It is the mean over runs in batches of ``batch_size``; single runs scatter around it. Without
     ``batch_size`` it is what full batches do, which show every class in its share. Where an error
@@ -146,6 +133,11 @@ def predict(
         at first. None: full batches, to which large ones come near. The flow has no batches. At
         finite T the scatter of a class's samples moves z a little further in small batches, which
         is left out.
+    runs
+        How many runs to train on texts drawn from the classes, in the law's place; 4 or more, and 8
+        are a good start. None: the law. They are for SGD on sequences as short as sentences, for
+        which the law doesn't hold. They start from fixed seeds, and full batches are played by
+        some 128 texts (:mod:`scansnap_core.law.drawn_texts`).
 
     Returns
     -------
@@ -173,7 +165,8 @@ def predict(
 
         With ``runs`` Z, entropy and evidence are those of the runs' mean. ``expected_error`` is 1.8
         standard errors of this mean, ``step`` and ``order`` are not a number, and the attributes
-        ``law`` and ``runs`` say so.
+        ``law`` and ``runs`` say so. Of 72 such forecasts by eight runs for counts of real text,
+        held out, 69 were within it.
 
     Warns
     -----
@@ -230,7 +223,7 @@ def predict(
     FINITE("lr_z/lr_y", ratio)
     FINITE("lr_y t/K", taus[-1])
     law = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
-    found = _empty(classes, law, recorded).assign_attrs(
+    found = empty_forecast(classes, law, recorded).assign_attrs(
         law="one memory a class" if runs is None else "the mean of runs",
         lr_y=lr_y,
         lr_z=lr_z,
@@ -253,7 +246,7 @@ def predict(
             momentum=mu,
             batch_size=batch_size,
         )
-        _fill_by_runs(found, law, mean, taus)
+        fill_by_runs(found, law, mean, taus)
         warn(found, 0.0)
         return found
 
@@ -309,7 +302,7 @@ def predict(
                     "order": order_so_far,
                     "expected_error": errors.max(),
                 }
-                for name, values in (_described(law, state, tau) | trust).items():
+                for name, values in (described(law, state, tau) | trust).items():
                     found[name].values[num_recorded] = values
                 num_recorded += 1
     except IntegrationFailed as failure:
@@ -318,28 +311,6 @@ def predict(
         raise
     warn(found, finite_pace)
     return found
-
-
-def _fill_by_runs(found: xr.Dataset, law: Law, runs: Runs, taus: Floats) -> None:
-    """Fill the data set of :func:`predict` with the mean of runs at the times ``taus``."""
-    types = law.types
-    # Classes that are alike go alike in the mean. So they are averaged, run by run.
-    pairs = [[types.by_type(Z) for Z in run] for run in runs.Z]
-    Z = np.array([[types.per_query(*pair) for pair in run] for run in pairs])
-    errors = error_of_mean(Z)
-    nothing = law.unpack(np.zeros(law.num_values))
-    for i, (tau, evidence) in enumerate(zip(taus, runs.evidence, strict=True)):
-        z_common, z_distinct = types.by_type(Z[:, i].mean(axis=0))
-        a = mean_by(types.of_class, evidence[:, None])[:, 0]
-        state = nothing._replace(a=a, z_common=z_common, z_distinct=z_distinct)
-        trust = {
-            "shortness": shortness_of(law, state, found.seq_len),
-            "step": np.nan,
-            "order": np.nan,
-            "expected_error": errors[i],
-        }
-        for name, values in (_described(law, state, tau) | trust).items():
-            found[name].values[i] = values
 
 
 def _check_size(law: Law, mu: float, batch_size: int | None) -> None:
@@ -377,99 +348,6 @@ def _until_it_fails(path: Callable[[Floats], Iterable[T]], taus: Floats) -> Iter
     except IntegrationFailed as error:
         yield from error.reached or ()
         raise
-
-
-def _empty(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.Dataset:
-    """Return the labelled data set that :func:`predict` fills, one recorded time after the other.
-
-    Only ``dominant`` has its values; those of the others are undefined.
-    """
-    types = law.types
-    K = classes.num_classes
-    # A class's distinct tokens are in descending order, so the first is its dominant one. A column
-    # of -1 is added for systems in which no class has any.
-    first = np.hstack([types.distinct_columns, np.full((K, 1), -1)])[:, 0]
-    dominant = np.where(first >= 0, classes.tokens[first], -1)
-    shape = (recorded.size, len(types.of_query), len(classes.tokens))
-    by_class = ("recorded", "class")
-    flags = {"flag_values": list(range(len(REGIMES))), "flag_meanings": " ".join(REGIMES)}
-    entropy, chi, evidence = np.empty((3, recorded.size, K))
-    return xr.Dataset(
-        {
-            "Z": (
-                ("recorded", "query", "token"),
-                np.empty(shape),
-                {"units": "logits", ATTRIBUTE: checksum(classes)},
-            ),
-            "regime": (("recorded", "query", "token"), np.empty(shape, dtype=np.int8), flags),
-            "entropy": (by_class, entropy, {"units": "nats"}),
-            "dominant": ("class", dominant, {"units": "token"}),
-            "chi_dominant": (by_class, chi, {"units": "1", "equation": "Eqn 11"}),
-            "evidence": (by_class, evidence, {"units": "logits"}),
-            # The longest name, because NumPy would cut a longer one off.
-            "phase": (by_class, np.full((recorded.size, K), max(PHASES, key=len))),
-            "shortness": ("recorded", np.empty(recorded.size), {"units": "logits per token"}),
-            "step": ("recorded", np.empty(recorded.size), {"units": "1"}),
-            "order": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
-            "expected_error": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
-        },
-        coords={
-            "recorded": ("recorded", recorded, {"units": formulas.registry.STEPS}),
-            **classes.coords,
-        },
-    )
-
-
-def _described(law: Law, state: State, tau: float) -> dict[str, Any]:
-    """Compute the variables of :func:`predict`'s data set that describe one state, by name.
-
-    ``tau`` = eta_Y t/K is the state's. ``Z`` and ``regime`` have the shape (Q, L), the others (K,).
-    """
-    types = law.types
-
-    # The regime is an index into REGIMES: 0 where no class holds the token, 1 where its memory
-    # number is below 1, and 2 elsewhere.
-    common, distinct = law.weighted_lambda(state, state.a**2 / 2)
-    num_holders = types.asking @ (types.common > 0)
-    regime_common = np.where(num_holders > 0, np.where(common < 1, 1, 2), 0)
-    regime_distinct = np.where(types.distinct > 0, np.where(distinct < 1, 1, 2), 0)
-
-    # The entropy of attention over a class's distinct tokens, and the growth of its dominant one.
-    top = state.z_distinct.max(axis=1, keepdims=True, initial=0.0)
-    weights = types.distinct * np.exp(state.z_distinct - top)
-    total = weights.sum(axis=1)
-    chi = np.full_like(state.a, np.nan)
-    with np.errstate(over="ignore", invalid="ignore"):
-        entropy = np.where(total > 0, special.entr(weights / total[:, None]).sum(axis=1), np.nan)
-        if types.distinct.shape[1]:
-            chi = np.where(types.distinct[:, 0] > 0, _chi(state.z_distinct[:, 0], 0.0), np.nan)
-    by_type = {
-        "entropy": entropy,
-        "chi_dominant": chi,
-        "evidence": state.a,
-        "phase": _phase(law, state, tau),
-    }
-    by_token = {
-        "Z": types.per_query(state.z_common, state.z_distinct),
-        "regime": types.per_query(regime_common, regime_distinct),
-    }
-    return by_token | {name: values[types.of_class] for name, values in by_type.items()}
-
-
-def _phase(law: Law, state: State, tau: float) -> Floats:
-    """Name the phase of a class of each type at tau = eta_Y t/K, one of PHASES; shape (T,)."""
-    types = law.types
-    M = law.types.vocab_size
-    if tau == 0:
-        return np.full(len(state.a), PHASES[0])
-
-    # A class has learned at tau K P(n) = ln M. Then the odds of another class's output grow as
-    # e^(rho a) up to their limit X (of the module ``closed``), which ends the phase of drift; rho
-    # is the largest overlap with another class.
-    rho = types.overlaps(law.attention(state)[0]).max(axis=1)
-    late = rho * state.a >= np.log(_limit(M, np.minimum(rho, 1 - 1e-12)))
-    learned = np.where(late & (rho > 0), PHASES[3], PHASES[2])
-    return np.where(types.paces * tau < np.log(M), PHASES[1], learned)
 
 
 def _shifted(state: State, shift: Shift, batch_size: int) -> State:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import scansnap_core as ss
 from scansnap_core.law import types_of
@@ -74,6 +76,16 @@ def test_the_error_is_measured_in_standard_errors_of_the_mean() -> None:
     Z = np.zeros((4, 2, 1, 2))
     Z[:, 1, 0] = [[1, 4], [3, 4], [1, 4], [3, 4]]  # mean (2, 4), variance 4/3, standard error 0.577
     assert error_of_mean(Z) == pytest.approx([0.0, 1.8 * (1 / 3) ** 0.5 / 20**0.5])
+
+
+def test_what_it_expects_of_real_text_held_out_is_what_was_measured() -> None:
+    record = xr.load_dataset(Path(__file__).parents[2] / "results" / "drawn_texts.nc", engine="h5netcdf")
+    text = record.isel(point=np.flatnonzero(record.held_out & (record.is_text == 1)))
+    within = text.error.values <= text.expected_error.values
+    assert (within.sum(), within.size) == (69, 72)
+    asked = np.isfinite(text.law_error.values)
+    assert (within[asked].sum(), asked.sum()) == (21, 24)
+    assert not (text.law_error.values <= text.expected_error.values)[asked].any()  # control
 
 
 def test_between_two_updates_it_is_interpolated_and_at_the_start_zero() -> None:

@@ -132,6 +132,20 @@ class Measured(NamedTuple):
         return [a / b for a, b in zip(self.seconds_jax, self.seconds_ours, strict=True)]
 
 
+def check_jax(python: str) -> None:
+    """Refuse an interpreter that can't import JAX, before any work starts."""
+    try:
+        tried = subprocess.run([python, "-c", "import jax"], capture_output=True, text=True)
+    except OSError as error:
+        reason = str(error)
+    else:
+        if tried.returncode == 0:
+            return
+        reason = tried.stderr.strip().rpartition("\n")[2]
+    remedy = "make an environment for it: python -m venv jaxenv; jaxenv/bin/pip install jax"
+    raise SystemExit(f"--jax {python}: it has to import JAX, and says {reason}; {remedy}")
+
+
 def measure(python: str, repeats: int = 12) -> Measured:
     """Train with both by turns. ``python`` is an interpreter that has JAX."""
     # Both programs get one core, so that neither spreads its work.
@@ -172,6 +186,7 @@ def main() -> None:
     parser.add_argument("--jax", required=True, help="a Python that has JAX", metavar="PYTHON")
     parser.add_argument("--repeats", type=int, default=12, help="pairs of trainings")
     options = parser.parse_args()
+    check_jax(options.jax)
     found = measure(options.jax, options.repeats)
     print(f"JAX {found.jax_version} compiles in {found.compile_seconds:.2f} CPU seconds")
     print(f"JAX's CPU seconds over ours, by turns: {summary(found.ratios())}")

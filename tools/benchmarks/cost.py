@@ -190,6 +190,7 @@ def main() -> None:
     parser.add_argument("file", type=Path)
     parser.add_argument("--jax", required=True, help="a Python that has JAX", metavar="PYTHON")
     options = parser.parse_args()
+    beside_jax.check_jax(options.jax)
     file = options.file
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
