@@ -35,7 +35,7 @@ _limit = function_of(closed.X, (formulas.M, formulas.rho))
 
 
 def empty_forecast(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.Dataset:
-    """Return the labelled data set that :func:`predict` fills, one recorded time after the other.
+    """Return the labelled data set of a forecast, to be filled one recorded time after the other.
 
     Only ``dominant`` has its values; those of the others are undefined.
     """
@@ -76,7 +76,7 @@ def empty_forecast(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.D
 
 
 def described(law: Law, state: State, tau: float) -> dict[str, Any]:
-    """Compute the variables of :func:`predict`'s data set that describe one state, by name.
+    """Compute the variables of a forecast that describe one state of the law, by name.
 
     ``tau`` = eta_Y t/K is the state's. ``Z`` and ``regime`` have the shape (Q, L), the others (K,).
     """
@@ -128,7 +128,7 @@ def _phase(law: Law, state: State, tau: float) -> Floats:
 
 
 def fill_by_runs(found: xr.Dataset, law: Law, runs: Runs, taus: Floats) -> None:
-    """Fill the data set of :func:`predict` with the mean of runs at the times ``taus``."""
+    """Fill a forecast with the mean of runs at the times ``taus``, which are ascending."""
     types = law.types
     # Classes that are alike go alike in the mean. So they are averaged, run by run.
     pairs = [[types.by_type(Z) for Z in run] for run in runs.Z]
