@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import os
 import time
 from typing import Any
 
@@ -11,7 +14,7 @@ from sympy import LambertW, Rational, Symbol, exp, log, sqrt
 
 from scansnap_core.ledger import Certificate
 from tools import second_engine
-from tools.second_engine import FALSE, NO_ANSWER, PROVED, at_point, from_zero, over_box, watched
+from tools.second_engine import FALSE, NO_ANSWER, NOT_TRIED, PROVED, at_point, from_zero, in_time, over_box, watched
 
 u, v = Symbol("u", real=True), Symbol("v", real=True)
 
@@ -66,3 +69,43 @@ def test_a_contradiction_is_seen(capsys: pytest.CaptureFixture[str]) -> None:
     assert watched("positive", wrong, told)(u - 1, {u: (0, 2)}).proved
     assert told[0][:3] == ("positive", PROVED, FALSE)
     assert "positive says proved, mpmath says false" in capsys.readouterr().err
+
+
+def test_what_does_not_end_has_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(second_engine, "SECONDS", 0.5)
+
+    def endless() -> str:
+        while True:
+            pass
+
+    before = time.monotonic()
+    assert in_time(endless) == NO_ANSWER
+    assert time.monotonic() - before < 5
+    assert in_time(lambda: PROVED) == PROVED
+
+
+def test_what_breaks_has_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
+    def wrong() -> str:
+        raise ArithmeticError("no such number")
+
+    assert in_time(wrong) == NO_ANSWER
+    assert in_time(lambda: os._exit(3)) == NO_ANSWER
+    said = capfd.readouterr().err
+    assert "ArithmeticError: no such number" in said
+    assert "its process ended" in said
+
+
+def test_the_table_counts_answers_by_procedure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(second_engine, "version", lambda name: "1.2")
+    answers = [
+        ("decide", PROVED, PROVED, 0.1),
+        ("decide", FALSE, FALSE, 0.1),
+        ("decide", PROVED, NO_ANSWER, 0.1),
+        ("at", PROVED, FALSE, 0.1),
+        ("vanishes", PROVED, NOT_TRIED, 0.1),
+    ]
+    rows = {row["what is claimed"]: row for row in csv.DictReader(io.StringIO(second_engine.table(answers)))}
+    numbers = {what: [*row.values()][1:6] for what, row in rows.items()}
+    assert numbers["relations of polynomials"] == ["cvc5 1.2", "3", "2", "0", "1"]
+    assert numbers["a term is positive at a point"] == ["mpmath 1.2", "1", "0", "1", "0"]
+    assert numbers["words of matrices vanish"] == [NOT_TRIED, "1", "", "", ""]

@@ -4,18 +4,22 @@ Polynomial claims, which z3, coefficients or Sturm's theorem decide, are tried b
 a box or at a point, which Arb's balls decide, by mpmath's intervals. Each chapter is run up to its
 last proof, and every claim is tried as the chapter hands it over. The second engine may find no
 answer, in the time that it has; a contradiction ends the run with 1. Both engines are given what
-the same gate has read, and nothing here tries matrices or words.
+the same gate has read. Matrices and words are counted and not tried.
 
     python -m pip install cvc5==1.4.2
     python -m tools.second_engine            # or the ids of some chapters
+    python -m tools.second_engine --save results/second_engine.csv
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import contextlib
+import csv
 import io
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
@@ -24,6 +28,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +36,8 @@ import mpmath
 import sympy as sp
 from mpmath import iv
 
+from scansnap_core.base import files
+from scansnap_core.base.bad_input import BadInput
 from scansnap_core.book.faults import code_of
 from scansnap_core.book.notebooks import code_cells, read_notebook
 from scansnap_core.ledger.contents import chapter_paths
@@ -44,6 +51,7 @@ PRECISION = 80
 PROVED = "proved"
 FALSE = "false"
 NO_ANSWER = "no answer"
+NOT_TRIED = "not tried"
 
 iv.prec = PRECISION
 
@@ -369,24 +377,62 @@ ENGINES = {
     name: "mpmath" if name in ("positive", "at", "positive_from_zero") else "cvc5"
     for name in SECOND
 }
+CLAIMS = {
+    "positive": "a term is positive on a box",
+    "at": "a term is positive at a point",
+    "positive_from_zero": "a term that is 0 at 0 is positive beyond it",
+    "decide": "relations of polynomials",
+    "positive_on_ray": "polynomials times exponentials are positive beyond a point",
+    "nonnegative_between": "a polynomial isn't negative between two numbers",
+    "vanishes": "words of matrices vanish",
+}
+"""What each procedure is handed, in words. The last one's claims are counted, and not tried."""
 
 
 # -- the book's claims -----------------------------------------------------------------------------
 
+Answer = tuple[str, str, str, float]
+"""A procedure, what the first engine says, what the second says, and its seconds."""
 
-def watched(
-    name: str, first: Callable[..., Any], answers: list[tuple[str, str, str, float]]
-) -> Callable[..., Any]:
+
+def in_time(procedure: Callable[..., str], *given: Any, **more: Any) -> str:
+    """Let a procedure answer in a process of its own, which is ended a little after its time.
+
+    cvc5 has the limit too, but it doesn't look at its clock within some steps of algebra. What
+    isn't answered, or ends the process, has no answer.
+    """
+    processes = multiprocessing.get_context("fork")
+    receiver, sender = processes.Pipe(duplex=False)
+
+    def answer() -> None:
+        try:
+            sender.send((procedure(*given, **more), ""))
+        except (ArithmeticError, RuntimeError, ValueError) as error:
+            sender.send((NO_ANSWER, f"{type(error).__name__}: {str(error)[:200]}"))
+
+    process = processes.Process(target=answer)
+    process.start()
+    sender.close()
+    try:
+        told, fault = receiver.recv() if receiver.poll(1.2 * SECONDS) else (NO_ANSWER, "")
+    except EOFError:
+        told, fault = NO_ANSWER, "its process ended"
+    finally:
+        process.kill()
+        process.join()
+        receiver.close()
+    if fault:
+        print(f"    {fault}", file=sys.stderr)
+    return told
+
+
+def watched(name: str, first: Callable[..., Any], answers: list[Answer]) -> Callable[..., Any]:
     """Let a procedure's claims be tried by the second engine too. What both say is noted."""
 
     def both(*given: Any, **more: Any) -> Any:
         certificate = first(*given, **more)
         before = time.monotonic()
-        try:
-            second = SECOND[name](*given, **more)
-        except (ArithmeticError, RuntimeError, ValueError) as error:
-            print(f"    {name}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr)
-            second = NO_ANSWER
+        second = in_time(SECOND[name], *given, **more) if name in SECOND else NOT_TRIED
         word = PROVED if certificate.proved else FALSE if certificate.false else NO_ANSWER
         answers.append((name, word, second, time.monotonic() - before))
         if {word, second} == {PROVED, FALSE}:
@@ -398,17 +444,17 @@ def watched(
     return both
 
 
-def run_chapter(path: Path) -> list[tuple[str, str, str, float]]:
+def run_chapter(path: Path) -> list[Answer]:
     """Run a chapter up to its last cell that hands a claim over."""
     import matplotlib as mpl
 
     mpl.use("Agg")
-    answers: list[tuple[str, str, str, float]] = []
-    for name in SECOND:
+    answers: list[Answer] = []
+    for name in CLAIMS:
         setattr(certify, name, watched(name, getattr(certify, name), answers))
     trees = [code_of(cell.source) for cell in code_cells(read_notebook(path))]
     names = {node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name)} & {
-        *SECOND
+        *CLAIMS
     }
     names |= {"proved"}
     last = [
@@ -425,20 +471,56 @@ def run_chapter(path: Path) -> list[tuple[str, str, str, float]]:
     return answers
 
 
+def counts(answers: Sequence[Answer], name: str) -> dict[str, int]:
+    """Count a procedure's claims and controls: all, and those on which both engines agree, say the
+    opposite, or one of them has no answer.
+    """
+    words = [(first, second) for procedure, first, second, _ in answers if procedure == name]
+    return {
+        "claims and controls": len(words),
+        "both say the same": sum(first == second != NO_ANSWER for first, second in words),
+        "they contradict": sum({*both} == {PROVED, FALSE} for both in words),
+        "no answer": sum(NO_ANSWER in both for both in words),
+    }
+
+
+def table(answers: Sequence[Answer]) -> str:
+    """Write what was found of each procedure's claims, with versions and the commit, as CSV."""
+    head = ["git", "-C", str(ROOT), "rev-parse", "--short=8", "HEAD"]
+    commit = subprocess.run(head, check=True, capture_output=True, text=True).stdout.strip()
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    for name, claim in CLAIMS.items():
+        found = counts(answers, name)
+        if name == "positive":
+            rows.writerow(["what is claimed", "tried by", *found, "commit"])
+        engine = f"{ENGINES[name]} {version(ENGINES[name])}" if name in ENGINES else NOT_TRIED
+        numbers = found.values() if name in ENGINES else [found["claims and controls"], *[""] * 3]
+        rows.writerow([claim, engine, *numbers, commit])
+    return text.getvalue()
+
+
 def main(arguments: Sequence[str]) -> int:
     """Try the claims of the chapters with these ids, or of all; print what was found."""
-    if arguments[:1] == ["--chapter"]:
-        print(json.dumps(run_chapter(Path(arguments[1]))))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("ids", nargs="*", help="chapters; all, if none is named")
+    parser.add_argument("--chapter", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--save", type=Path, help="the table to write, of all chapters")
+    asked = parser.parse_args(arguments)
+    if asked.chapter:
+        print(json.dumps(run_chapter(asked.chapter)))
         return 0
+    if asked.save and asked.ids:
+        raise BadInput("--save", "the table is one of all chapters", "name no chapters")
     paths = [
         path
         for path in chapter_paths(ROOT / "chapters")
         if "theory.certify" in path.read_text(encoding="utf-8")
     ]
-    answers: list[tuple[str, str, str, float]] = []
+    answers: list[Answer] = []
     broken = []
     for path in paths:
-        if arguments and path.stem not in arguments:
+        if asked.ids and path.stem not in asked.ids:
             continue
         command = [sys.executable, "-m", "tools.second_engine", "--chapter", str(path)]
         run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -446,25 +528,24 @@ def main(arguments: Sequence[str]) -> int:
         if run.returncode:
             broken.append(path.stem)
             continue
-        found = json.loads(run.stdout.splitlines()[-1])
+        found: list[Answer] = [tuple(each) for each in json.loads(run.stdout.splitlines()[-1])]
         answers += found
-        counts = Counter(f"{first}, {second}" for _, first, second, _ in found)
-        print(path.stem, dict(counts), f"{sum(each[3] for each in found):.1f} s", flush=True)
-    for name in SECOND:
-        words = [(first, second) for procedure, first, second, _ in answers if procedure == name]
-        agree = sum(first == second != NO_ANSWER for first, second in words)
-        silent = sum(NO_ANSWER in both for both in words)
+        words = Counter(f"{first}, {second}" for _, first, second, _ in found)
+        print(path.stem, dict(words), f"{sum(each[3] for each in found):.1f} s", flush=True)
+    for name in CLAIMS:
+        engine = f"tried by {ENGINES[name]}" if name in ENGINES else NOT_TRIED
+        numbers = ", ".join(f"{what}: {count}" for what, count in counts(answers, name).items())
         seconds = sum(each[3] for each in answers if each[0] == name)
-        print(
-            f"{name}, tried by {ENGINES[name]}: {agree} agree, {silent} without an answer, "
-            f"{seconds:.0f} s"
-        )
+        print(f"{name}, {engine}: {numbers}, {seconds:.0f} s")
     apart = [each for each in answers if {each[1], each[2]} == {PROVED, FALSE}]
     print(
         f"{len(answers)} claims and controls, {len(apart)} contradictions; "
         f"chapters that broke: {broken or 'none'}"
     )
-    return 1 if apart or broken or not answers else 0
+    failed = bool(apart or broken or not answers)
+    if asked.save and not failed:
+        files.save(asked.save, table(answers))
+    return int(failed)
 
 
 if __name__ == "__main__":
