@@ -12,9 +12,11 @@ give the overlaps E. Then P(l|n) is f_nl divided by the sum of f_n.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from scansnap_core.base.rules import one_of, takes, whole
@@ -135,37 +137,52 @@ def population(count: int, *, seed: int = 0) -> list[System]:
     return [system(stratum, number, seed=seed) for stratum in STRATA for number in range(count)]
 
 
-@takes(vocab_size=whole(), num_queries=whole(1, 2))
-def two_classes(
-    entries: tuple[float, float], weights: tuple[float, float], vocab_size: int, num_queries: int
+@takes(vocab_size=whole(), num_queries=whole())
+def one_common_token(
+    entries: Sequence[float],
+    own_weights: Sequence[ArrayLike],
+    vocab_size: int,
+    num_queries: int = 1,
 ) -> SequenceClasses:
-    """Make two unlike classes with one common token: the family in which the worst systems are
+    """Make unlike classes with one common token: the family in which the worst systems are
     searched for.
 
     Parameters
     ----------
     entries
-        The classes' entries of f_n on the common token, between 0 and 1. Their product is the
-        overlap rho. Assumption 2 holds for 6/sqrt(M) <= rho < 1/2, if M >= 40.
-    weights
-        Each class has two distinct tokens. One weighs 1, the other this much; both numbers are
-        positive.
+        Each class's entry of f_n on the common token, between 0 and 1. The product of two entries
+        is the overlap of their classes. Two classes satisfy Assumption 2 for
+        6/sqrt(M) <= rho < 1/2, if M >= 40.
+    own_weights
+        For each class positive weights of its own distinct tokens, of which only the proportions
+        count.
     vocab_size
-        M, 9 or more.
+        M, large enough for the tokens, the next tokens and the queries.
     num_queries
-        1 for a query of both classes, 2 for a query each.
+        Classes take the queries in turn: 1 for a query of all classes, 2 for two classes with a
+        query each.
 
     Examples
     --------
-    >>> two_classes((0.5, 0.6), (0.5, 1.0), 1000, 2).E.round(3).tolist()
+    >>> one_common_token((0.5, 0.6), ([1, 0.5], [1]), 1000, 2).E.round(3).tolist()
     [[0.0, 0.3], [0.3, 0.0]]
     """
-    F = np.zeros((2, 5))
-    for n in (0, 1):
-        F[n, 0] = entries[n]
-        own = np.array([1.0, weights[n]])
-        F[n, 1 + 2 * n : 3 + 2 * n] = math.sqrt(1 - entries[n] ** 2) * own / np.linalg.norm(own)
-    return _classes(F, np.arange(2) % num_queries, vocab_size)
+    F = np.zeros((len(entries), 1 + sum(len(np.atleast_1d(own)) for own in own_weights)))
+    first = 1
+    for n, (entry, weights) in enumerate(zip(entries, own_weights, strict=True)):
+        own = np.atleast_1d(np.asarray(weights, dtype=float))
+        F[n, 0] = entry
+        F[n, first : first + len(own)] = math.sqrt(1 - entry**2) * own / np.linalg.norm(own)
+        first += len(own)
+    return _classes(F, np.arange(len(entries)) % num_queries, vocab_size)
+
+
+def two_classes(
+    entries: tuple[float, float], weights: tuple[float, float], vocab_size: int, num_queries: int
+) -> SequenceClasses:
+    """Make two classes with one common token and two distinct tokens each, of weights 1 and less."""
+    first, second = weights
+    return one_common_token(entries, ([1.0, first], [1.0, second]), vocab_size, num_queries)
 
 
 def _drawn(stratum: str, rng: np.random.Generator) -> SequenceClasses | None:

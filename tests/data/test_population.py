@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from scansnap_core import SequenceClasses, audit
-from scansnap_core.data.population import INSIDE, LARGEST_RATIO, LEAST_RATIO, STRATA, population, system, two_classes
+from scansnap_core.data.population import (
+    INSIDE,
+    LARGEST_RATIO,
+    LEAST_RATIO,
+    STRATA,
+    one_common_token,
+    population,
+    system,
+)
 from tests.refusing import refuses
 
 SYSTEMS = population(12)
@@ -74,13 +82,16 @@ def test_edges_are_just_inside() -> None:
         assert 1 <= slack < 1.06
 
 
-def test_two_classes_have_the_entries_and_queries_asked_for() -> None:
-    classes = two_classes((0.9, 0.2), (0.5, 1.0), 1000, 2)
+def test_classes_with_one_common_token_have_the_entries_weights_and_queries_asked_for() -> None:
+    classes = one_common_token((0.9, 0.2), ([1, 0.5, 0.5], [2]), 1000, 2)
     F = classes.compact.probs / np.linalg.norm(classes.compact.probs, axis=1, keepdims=True)
     assert F[:, 0] == pytest.approx([0.9, 0.2])
-    assert F[0, 2] / F[0, 1] == pytest.approx(0.5)
+    assert F[0, 1:4] / F[0, 1] == pytest.approx([1, 0.5, 0.5])
+    assert (F > 0).sum(axis=1).tolist() == [4, 2]
     assert num_queries(classes) == 2
-    assert num_queries(two_classes((0.9, 0.2), (0.5, 1.0), 1000, 1)) == 1
+    three = one_common_token((0.1, 0.2, 0.3), ([1], [1], [1]), 1000)
+    assert num_queries(three) == num_common(three) == 1
+    assert three.E[1] == pytest.approx([0.02, 0, 0.06])
 
 
 def test_what_is_asked_for_wrongly_is_refused() -> None:

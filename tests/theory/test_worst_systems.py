@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 
 from scansnap_core import SequenceClasses, audit, with_overlap
-from scansnap_core.data.population import two_classes
+from scansnap_core.data.population import one_common_token
 from scansnap_core.theory.gallery import with_attention
 from scansnap_core.theory.outcomes import compare, outcome, path_of
+from tools.recording.population_search import CASES, coordinates, found_at, start
 
-WORST_OF_ONE_QUERY = two_classes((0.49933, 0.99769), (0.6323, 0.3355), 147, 1)
-WORST_OF_TWO_QUERIES = two_classes((0.998885, 0.499592), (0.3678, 0.704), 150, 2)
-UNEVEN = two_classes((0.51, 0.98), (1e-6, 1e-6), 145, 2)
-TURNED = two_classes((0.3211, 0.01489), (0.1317, 0.2359), 429_754_305, 1)
-HARDLY_FALLING = two_classes((0.9347, 0.005483), (0.205, 0.09537), 303_234_059, 2)
+WORST_OF_ONE_QUERY = one_common_token((0.49933, 0.99769), ([1, 0.6323], [1, 0.3355]), 147, 1)
+WORST_OF_TWO_QUERIES = one_common_token((0.998885, 0.499592), ([1, 0.3678], [1, 0.704]), 150, 2)
+UNEVEN = one_common_token((0.51, 0.98), ([1, 1e-6], [1, 1e-6]), 145, 2)
+TURNED = one_common_token((0.3211, 0.01489), ([1, 0.1317], [1, 0.2359]), 429_754_305, 1)
+HARDLY_FALLING = one_common_token((0.9347, 0.005483), ([1, 0.205], [1, 0.09537]), 303_234_059, 2)
 SYSTEMS = {
     "the worst of one query": WORST_OF_ONE_QUERY,
     "the worst of two queries": WORST_OF_TWO_QUERIES,
@@ -95,3 +96,19 @@ def test_with_a_rare_class_a_step_can_move_attention_more_after_t_0_than_before(
             after[share, dynamics] = (later - at_snap) / 39
     quicker = {key: after[key] / before[key] > 1 for key in before}
     assert quicker == {key: key[0] == 0.001 for key in before}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_point_that_is_searched_satisfies_assumption_2(name: str) -> None:
+    case = CASES[name]
+    size = len(coordinates(case))
+    points = [start(case), *np.random.default_rng(0).uniform(-0.15, 1.15, (20, size))]
+    found = [each for each in (found_at(x, case) for x in points) if each is not None]
+    assert len(found) > 3
+    for each in found:
+        classes = each.classes(case.own_queries)
+        assert [row.name for row in audit(classes) if row.name.startswith("2") and not row.holds] == []
+        assert len(classes.common_tokens) == 1
+        assert classes.is_uniform == (np.ptp(each.frequencies) == 0)
+        assert 1e-3 <= each.ratio <= case.largest_ratio
+        assert max(each.frequencies) / min(each.frequencies) <= 30 * (1 + 1e-9)

@@ -1,11 +1,9 @@
 """What attention does on the population of class systems, and the worst systems that a search
 finds.
 
-``measure`` goes through the first systems of every stratum. ``search`` looks for the worst systems
-(:mod:`tools.recording.population_search`). Both write a part of ``population.nc``'s numbers into a
-file of their own; ``join`` puts the two together. ``frequencies`` is the search that goes over the
-classes' frequencies and the time, too, and writes
-``population_frequencies.nc``. ``train`` trains fewer systems of every stratum by SGD, and writes
+``measure`` goes through the first systems of every stratum, and writes ``population.nc``. ``worst``
+looks for the worst systems (:mod:`tools.recording.population_search`), and writes
+``population_worst.nc``. ``train`` trains fewer systems of every stratum by SGD, and writes
 ``population_sgd.nc``.
 """
 
@@ -30,8 +28,7 @@ from scansnap_core.law import memory
 from scansnap_core.storage.provenance import provenance
 from scansnap_core.theory import outcomes
 from scansnap_core.theory.outcomes import FLOWS, MARKS
-from tools.recording.population_search import search, search_frequencies
-from tools.recording.real_text import RESULTS
+from tools.recording.population_search import search
 
 COUNT = 40
 LEAST_SIZE = 1e-4
@@ -177,14 +174,6 @@ def train(path: Path) -> None:
     _write(path, trained, "train")
 
 
-def join(measured: Path, searched: Path) -> None:
-    """Put what was measured and what was searched into one file."""
-    parts = [xr.load_dataset(path, engine="h5netcdf") for path in (measured, searched)]
-    joined = xr.merge(parts, combine_attrs="drop")
-    joined.attrs["sources"] = json.dumps([json.loads(part.attrs["source"]) for part in parts])
-    files.keep(RESULTS / "population.nc", joined.to_netcdf(engine="h5netcdf"))
-
-
 def _write(path: Path, result: xr.Dataset, stage: str) -> None:
     source: dict[str, Any] = provenance(f"python -m tools.recording.population {stage} {path.name}")
     source["written"] = datetime.now(UTC).isoformat(timespec="seconds")
@@ -194,19 +183,12 @@ def _write(path: Path, result: xr.Dataset, stage: str) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("stage", choices=("measure", "search", "join", "frequencies", "train"))
-    parser.add_argument(
-        "files",
-        type=Path,
-        nargs="+",
-        help="what to write; for join, what was measured and searched",
-    )
+    parser.add_argument("stage", choices=("measure", "worst", "train"))
+    parser.add_argument("file", type=Path, help="what to write")
     options = parser.parse_args()
-    stages: dict[str, Callable[..., None]] = {
+    stages: dict[str, Callable[[Path], None]] = {
         "measure": measure,
-        "search": lambda path: _write(path, search(), "search"),
-        "join": join,
-        "frequencies": lambda path: _write(path, search_frequencies(), "frequencies"),
+        "worst": lambda path: _write(path, search(), "worst"),
         "train": train,
     }
-    stages[options.stage](*options.files)
+    stages[options.stage](options.file)

@@ -1,200 +1,322 @@
-"""Search for the worst systems of two classes inside Assumption 2, by SciPy's differential
-evolution.
+"""Search for the worst systems inside Assumption 2, by SciPy's differential evolution.
 
-:func:`search` looks at equally frequent classes, at the times that the population's sentences name.
-:func:`search_frequencies` goes over the classes' frequencies and the time, too.
-``python -m tools.recording.population`` writes what they find.
+The family is two or three classes with one common token
+(:func:`scansnap_core.data.population.one_common_token`). :data:`CASES` says what each search makes
+as small as it can, and among which systems. ``python -m tools.recording.population worst`` writes
+what they find.
 """
 
 import math
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from scipy.optimize import differential_evolution
+from scipy.optimize import brentq, differential_evolution, minimize
+from scipy.stats import qmc
 
 from scansnap_core import IntegrationFailed, SequenceClasses
-from scansnap_core.data.population import two_classes
+from scansnap_core.data.population import (
+    LARGEST_RATIO,
+    LARGEST_VOCABULARY,
+    LEAST_RATIO,
+    one_common_token,
+)
 from scansnap_core.theory import outcomes
 
-SMALLEST_M = 146
-LARGEST_M = 1e9
-"""Two classes satisfy Assumption 2 at some overlap from M = 145 on."""
-POPULATION_SIZE = 8
-GENERATIONS = 20
-PARAMETERS = ("M", "entry_1", "entry_2", "weight_1", "weight_2", "ratio")
-LARGEST_ENTRY = 0.999
-"""No class of the search holds more of the common token, as an entry of f_n."""
+LEAST_TOP = 0.02
+LARGEST_TOP = 0.99998
+"""K times the largest eigenvalue of E lies between these; Assumption 2 asks for less than 1."""
+SMALLEST_REST = 1e-6
+"""1 minus the largest entry of f_n on the common token is at least this."""
+LEAST_SHARE = 0.01
+"""Of three classes' entries, two differ by at most 1 over this."""
+MOST_WORDS = 200
+"""A class has one distinct token of weight 1 and up to so many rarer ones, equally frequent."""
+LEAST_WEIGHT = 0.003
+"""The rarer ones weigh at least so much."""
+SLOW = 0.1
+"""The largest eta_Z/eta_Y of the searches for slow attention."""
+MOST_UNEQUAL = 30.0
+"""One class is at most so many times as frequent as another, as in the population."""
+LATEST = 1000.0
+"""Searches that go over the time take it from t_0 to so many t_0."""
+
+POPULATION_SIZE = 4
+"""Points a coordinate."""
+GENERATIONS = 12
+LOCAL_TRIES = 150
+SIMPLEX = 0.1
+"""How many tries, and of which first step, Nelder and Mead's simplex has at the end."""
+BEYOND = 0.15
+"""Points so far outside of the unit cube are moved to its surface: the worst systems lie there,
+where no point inside it comes.
+"""
+SEEDS = (0, 1)
+"""Each search is done twice, so that it shows whether it has come to an end."""
+
+
+class Case(NamedTuple):
+    """What one search makes as small as it can, and among which systems."""
+
+    objective: str
+    """One of :data:`OBJECTIVES`."""
+    num_classes: int = 2
+    own_queries: bool = False
+    """Whether each class has a query of its own."""
+    unequal: bool = False
+    """Whether classes may be unequally frequent."""
+    mark: float | None = 1.0
+    """The time in units of t_0; None if the search goes over it, too."""
+    largest_ratio: float = LARGEST_RATIO
+    alike: bool = False
+    """Whether classes differ in their distinct tokens' names alone."""
+
 
 CASES = {
-    "factor, equal": ("least_times", 1, False),
-    "factor, unequal": ("least_times", 1, True),
-    "fall, one query": ("highest_common", 1, True),
-    "fall, two queries": ("highest_common", 2, True),
+    "factor": Case("factor"),
+    "factor, three classes": Case("factor", 3),
+    "factor, slow": Case("factor", largest_ratio=SLOW),
+    "factor, two queries": Case("factor", own_queries=True),
+    "factor, two queries, slow": Case("factor", own_queries=True, largest_ratio=SLOW),
+    "factor, late": Case("factor", mark=None),
+    "factor, unequal": Case("factor", unequal=True, mark=None),
+    "factor, unequal, three classes": Case("factor", 3, unequal=True, mark=None),
+    "fall": Case("fall", unequal=True, mark=None),
+    "fall, three classes": Case("fall", 3, unequal=True, mark=None),
+    "fall, two queries": Case("fall", own_queries=True, unequal=True, mark=None),
+    "cosine, alike": Case("cosine", mark=40.0, alike=True),
+    "cosine": Case("cosine", mark=40.0),
+    "cosine, two queries": Case("cosine", own_queries=True, mark=40.0),
 }
-"""The searches over frequencies and time: the objective, the number of queries, and whether the
-classes may be unequally frequent.
+"""All searches, by name. Classes share one query and are equally frequent, unless a case says
+otherwise.
 """
-MOST_UNEQUAL = 30.0
-"""One class is at most so many times as frequent as the other, as in the population."""
-LATEST = 1000.0
-"""The times searched go from t_0 to so many t_0."""
-GENERATIONS_OF_CASES = 12
-ENTRY_OF_CASES = 0.99999
-"""``LARGEST_ENTRY`` of these searches: the worst pairs made by hand lie beyond 0.999."""
 
 
-def parameters_of(x: np.ndarray, largest_entry: float = LARGEST_ENTRY) -> dict[str, float]:
-    """The parameters of two classes at a point of the unit cube; all of them satisfy Assumption
-    2.
+class Found(NamedTuple):
+    """A system of the family, and where it is looked at."""
+
+    vocab_size: int
+    entries: tuple[float, ...]
+    """Each class's entry of f_n on the common token."""
+    weights: tuple[float, ...]
+    """What the rarer distinct tokens of each class weigh, where the most frequent one weighs 1."""
+    counts: tuple[int, ...]
+    """How many rarer ones each class has."""
+    frequencies: tuple[float, ...]
+    """P(n)."""
+    ratio: float
+    """eta_Z/eta_Y."""
+    mark: float
+    """The time, in units of t_0."""
+
+    def classes(self, own_queries: bool) -> SequenceClasses:
+        """The system."""
+        own = [
+            [1.0] + count * [weight]
+            for weight, count in zip(self.weights, self.counts, strict=True)
+        ]
+        num_queries = len(self.entries) if own_queries else 1
+        classes = one_common_token(self.entries, own, self.vocab_size, num_queries)
+        return classes.with_frequencies(np.array(self.frequencies))
+
+
+def coordinates(case: Case) -> list[str]:
+    """The coordinates of the unit cube in which a case is searched."""
+    classes = range(1, case.num_classes + 1)
+    kinds = [1] if case.alike else classes
+    names = ["overlap", "vocabulary"]
+    if not case.alike:
+        names += ["largest entry", *(f"entry {n}" for n in classes[1:-1])]
+    names += [f"weight {n}" for n in kinds] + [f"count {n}" for n in kinds] + ["ratio"]
+    if case.unequal:
+        names += [f"frequency {n}" for n in classes]
+    if case.mark is None:
+        names.append("mark")
+    return names
+
+
+def start(case: Case) -> np.ndarray:
+    """Where a search begins: at the edges of Assumption 2, as the worst pairs made by hand do.
+
+    Where classes may be unequally frequent, attention is slow there, and the last class, which
+    holds most of the common token, is the most frequent one.
     """
-    M = round(SMALLEST_M * (LARGEST_M / SMALLEST_M) ** x[0])
-    lowest = 6 / math.sqrt(M)
-    rho = lowest + (0.4999 - lowest) * x[1]
-    # The overlap is the product of the entries, of which none is above the largest entry.
-    edge = math.log(largest_entry) / math.log(rho)
-    power = edge + (1 - 2 * edge) * x[2]
-    weights = 0.05 ** x[3], 0.05 ** x[4]
-    ratio = 1e-3 * 1e4 ** x[5]
-    return dict(zip(PARAMETERS, (M, rho**power, rho ** (1 - power), *weights, ratio), strict=True))
+    begins = dict.fromkeys(coordinates(case), 0.0)
+    if case.unequal:
+        begins |= {"ratio": 0.75, f"frequency {case.num_classes}": 1.0}
+    return np.array(list(begins.values()))
 
 
-def classes_of(parameters: dict[str, float], num_queries: int) -> SequenceClasses:
-    """The two classes of some parameters."""
-    entries = parameters["entry_1"], parameters["entry_2"]
-    weights = parameters["weight_1"], parameters["weight_2"]
-    return two_classes(entries, weights, int(parameters["M"]), num_queries)
+def found_at(x: np.ndarray, case: Case) -> Found | None:
+    """The system at a point of the unit cube, which satisfies Assumption 2; None if there is none.
 
-
-def least_times(classes: SequenceClasses, ratio: float, mark: float = 1.0) -> float:
-    """How many times as far as the gradient the paper's law (10) has moved the common token by
-    t_0, or by a multiple of it.
+    At 0 the first coordinates are at an edge of what is allowed: overlaps are largest, the
+    vocabulary is smallest, and the last class's entry is nearest to 1.
     """
+    K = case.num_classes
+    at = dict(zip(coordinates(case), np.clip(x, 0, 1).tolist(), strict=True))
+
+    top = LARGEST_TOP * LEAST_TOP ** at["overlap"] / K
+    equal = math.sqrt(top / (K - 1))
+    entries = np.full(K, equal)
+    if not case.alike:
+        # The odds of the last entry, the largest of two, go from those of nearly 1 to those of
+        # equal entries.
+        toward_equal = at["largest entry"]
+        odds = SMALLEST_REST ** (toward_equal - 1) * (equal / (1 - equal)) ** toward_equal
+        others = np.array([1.0] + [LEAST_SHARE ** at[f"entry {n}"] for n in range(2, K)])
+        scaled = _scaled(others, odds / (1 + odds), top)
+        if scaled is None:
+            return None
+        entries = scaled
+
+    kinds = [1] * K if case.alike else range(1, K + 1)
+    weights = [LEAST_WEIGHT ** at[f"weight {n}"] for n in kinds]
+    counts = [round(MOST_WORDS ** at[f"count {n}"]) for n in kinds]
+
+    # Assumption 2 sets the least M, or the tokens, next tokens and queries do.
+    smallest = float(np.abs(np.linalg.eigvalsh(_overlaps(entries))).min())
+    num_tokens = 1 + sum(1 + count for count in counts)
+    least = max(10 * K**2, math.ceil((6 / max(smallest, 1e-9)) ** 2), num_tokens + 2 * K)
+    if least > LARGEST_VOCABULARY:
+        return None
+    vocab_size = math.ceil(least * (LARGEST_VOCABULARY / least) ** at["vocabulary"])
+
+    frequencies = np.ones(K)
+    if case.unequal:
+        frequencies = np.array([MOST_UNEQUAL ** at[f"frequency {n}"] for n in range(1, K + 1)])
+    return Found(
+        vocab_size,
+        tuple(entries.tolist()),
+        tuple(weights),
+        tuple(counts),
+        tuple((frequencies / frequencies.sum()).tolist()),
+        case.largest_ratio * (LEAST_RATIO / case.largest_ratio) ** at["ratio"],
+        LATEST ** at["mark"] if case.mark is None else case.mark,
+    )
+
+
+def _overlaps(entries: np.ndarray) -> np.ndarray:
+    """Compute E of classes that share one token alone."""
+    products = np.outer(entries, entries)
+    np.fill_diagonal(products, 0)
+    return products
+
+
+def _scaled(others: np.ndarray, last: float, top: float) -> np.ndarray | None:
+    """Scale all entries but the last one such that E's largest eigenvalue is ``top``; None if one
+    of them would be too near to 1.
+    """
+
+    def too_large(scale: float) -> float:
+        overlaps = _overlaps(np.append(scale * others, last))
+        return float(np.linalg.eigvalsh(overlaps)[-1]) - top
+
+    largest = (1 - SMALLEST_REST) / float(others.max())
+    if too_large(largest) < 0:
+        return None
+    scale = brentq(too_large, 0, largest, xtol=1e-15, rtol=1e-14)
+    return np.append(scale * others, last)
+
+
+def factor(classes: SequenceClasses, ratio: float, mark: float) -> float:
+    """How many times as far as the gradient the paper's law (10) has moved the common token."""
     of_gradient = outcomes.path_of(classes, ratio, "gradient", (mark,))
     of_law = outcomes.path_of(classes, ratio, "law (10)", (mark,))
     return float(outcomes.compare(classes, of_gradient, of_law).least_times[0])
 
 
-def cosine(classes: SequenceClasses, ratio: float) -> float:
-    """The cosine of the gradient's z with that of the paper's law (10) at 40 t_0."""
-    of_gradient = outcomes.path_of(classes, ratio, "gradient", (40.0,))
-    of_law = outcomes.path_of(classes, ratio, "law (10)", (40.0,))
+def cosine(classes: SequenceClasses, ratio: float, mark: float) -> float:
+    """The cosine of the gradient's z with that of the paper's law (10)."""
+    of_gradient = outcomes.path_of(classes, ratio, "gradient", (mark,))
+    of_law = outcomes.path_of(classes, ratio, "law (10)", (mark,))
     return float(outcomes.compare(classes, of_gradient, of_law).cosine[0])
 
 
-def highest_common(classes: SequenceClasses, ratio: float, mark: float = 40.0) -> float:
-    """Minus z of the common token by 40 t_0, or by another multiple of t_0, over the largest |z|:
-    negative where the common token has risen.
+def fall(classes: SequenceClasses, ratio: float, mark: float) -> float:
+    """Minus z of the common token under the gradient, over the largest |z|: negative where it has
+    risen.
     """
-    found = outcomes.outcome(classes, outcomes.path_of(classes, ratio, "gradient", (mark,)))
-    return float(-found.common_high[0] / found.size[0])
+    done = outcomes.outcome(classes, outcomes.path_of(classes, ratio, "gradient", (mark,)))
+    return float(-done.common_high[0] / done.size[0])
 
 
-OBJECTIVES: dict[str, Callable[..., float]] = {
-    "least_times": least_times,
+OBJECTIVES: dict[str, Callable[[SequenceClasses, float, float], float]] = {
+    "factor": factor,
     "cosine": cosine,
-    "highest_common": highest_common,
+    "fall": fall,
 }
-"""What the search makes as small as it can."""
+"""What a search makes as small as it can: numbers of a system, a ratio of the rates and a time."""
 
 
-def search() -> xr.Dataset:
-    """Look for the worst two classes, with one query and with a query each."""
-    found = np.full((len(OBJECTIVES), 2, len(PARAMETERS)), np.nan)
-    least = np.full((len(OBJECTIVES), 2), np.nan)
-    tries = np.zeros((len(OBJECTIVES), 2), dtype=int)
-    for row, (name, objective) in enumerate(OBJECTIVES.items()):
-        for num_queries in (1, 2):
-
-            def value(
-                x: np.ndarray, objective: Any = objective, num_queries: int = num_queries
-            ) -> float:
-                parameters = parameters_of(x)
-                try:
-                    return float(
-                        objective(classes_of(parameters, num_queries), parameters["ratio"])
-                    )
-                except IntegrationFailed:
-                    return math.inf
-
-            result = _worst(value, len(PARAMETERS))
-            found[row, num_queries - 1] = list(parameters_of(result.x).values())
-            least[row, num_queries - 1] = result.fun
-            tries[row, num_queries - 1] = result.nfev
-            print(
-                f"{name}, {num_queries} queries: {result.fun:.4g} after {result.nfev} tries",
-                flush=True,
-            )
-    axes = ("objective", "num_queries")
-    variables = {
-        "worst": ((*axes, "parameter"), found),
-        "value": (axes, least),
-        "tries": (axes, tries),
-    }
-    coords = {"objective": list(OBJECTIVES), "num_queries": [1, 2], "parameter": list(PARAMETERS)}
-    return xr.Dataset(variables, coords=coords)
-
-
-def _worst(
-    value: Callable[[np.ndarray], float], dimensions: int, generations: int = GENERATIONS
-) -> Any:
-    """Look for the least value on the unit cube; what SciPy's differential evolution found."""
-    return differential_evolution(
-        value,
-        [(0, 1)] * dimensions,
-        popsize=POPULATION_SIZE,
-        maxiter=generations,
-        seed=0,
-        polish=False,
-    )
-
-
-def _between(x: float, most: float) -> float:
-    """A share: as x goes from 0 to 1, its odds go from 1/most to most, evenly in the logarithm."""
-    odds = most ** (2 * x - 1)
-    return float(odds / (1 + odds))
-
-
-def _case_at(x: np.ndarray, unequal: bool) -> dict[str, float]:
-    """The parameters at a point of the unit cube, with class 1's share and the time."""
-    # The entries are spread by their odds, because the worst pairs have one just below 1.
-    spread = x.copy()
-    spread[2] = _between(x[2], 1 / (1 - ENTRY_OF_CASES))
-    parameters = parameters_of(spread, ENTRY_OF_CASES)
-    share = _between(x[6], MOST_UNEQUAL) if unequal else 0.5
-    return parameters | {"share_1": share, "mark": LATEST ** x[7]}
-
-
-def _searched(case: str) -> tuple[dict[str, float], float, int]:
-    """The parameters of the worst classes of a case, their value, and after how many tries."""
-    objective, num_queries, unequal = CASES[case]
+def _searched(name: str, seed: int) -> tuple[Found, float, int]:
+    """The worst system of a case that one search found, its value, and after how many tries."""
+    case = CASES[name]
 
     def value(x: np.ndarray) -> float:
-        parameters = _case_at(x, unequal)
-        share = parameters["share_1"]
-        classes = classes_of(parameters, num_queries)
-        classes = classes.with_frequencies(np.array([share, 1 - share]))
+        found = found_at(x, case)
+        if found is None:
+            return math.inf
         try:
-            return OBJECTIVES[objective](classes, parameters["ratio"], parameters["mark"])
+            classes = found.classes(case.own_queries)
+            return OBJECTIVES[case.objective](classes, found.ratio, found.mark)
         except IntegrationFailed:
             return math.inf
 
-    result = _worst(value, len(PARAMETERS) + 2, GENERATIONS_OF_CASES)
-    return _case_at(result.x, unequal), float(result.fun), int(result.nfev)
+    # The first points go from the start outwards, because near the edges there are few of a cube's
+    # points.
+    begins = start(case)
+    members = POPULATION_SIZE * len(begins)
+    spread = np.linspace(0, 1, members)[:, None]
+    cube = qmc.LatinHypercube(len(begins), seed=seed).random(members)
+    evolved = differential_evolution(
+        value,
+        [(-BEYOND, 1 + BEYOND)] * len(begins),
+        init=begins + spread * (cube - begins),
+        maxiter=GENERATIONS,
+        seed=seed,
+        polish=False,
+    )
+    # Its best point is improved by Nelder and Mead's simplex.
+    simplex = np.vstack([evolved.x, evolved.x + SIMPLEX * np.eye(len(begins))])
+    options = {"maxfev": LOCAL_TRIES, "initial_simplex": simplex}
+    refined = minimize(value, evolved.x, method="Nelder-Mead", options=options)
+    found = found_at(refined.x, case)
+    if found is None:
+        raise RuntimeError(f"{name}: no system was found")
+    return found, float(refined.fun), int(evolved.nfev + refined.nfev)
 
 
-def search_frequencies() -> xr.Dataset:
-    """Look for the worst two classes at any time, where one may be more frequent than the other."""
-    with ProcessPoolExecutor(len(CASES)) as processes:
-        parameters, values, tries = zip(*processes.map(_searched, CASES), strict=True)
-    names = list(parameters[0])
+def search() -> xr.Dataset:
+    """Do every search, by each seed; keep each one's worst system."""
+    jobs = [(name, seed) for name in CASES for seed in SEEDS]
+    with ProcessPoolExecutor(2) as processes:
+        results = list(processes.map(_searched, *zip(*jobs, strict=True)))
+
+    size = (len(CASES), len(SEEDS))
+    most = max(case.num_classes for case in CASES.values())
+    of_classes = ("entries", "weights", "counts", "frequencies")
+    values = {name: np.full((*size, most), np.nan) for name in of_classes}
+    values |= {name: np.full(size, np.nan) for name in ("vocab_size", "ratio", "mark", "value")}
+    tries = np.zeros(size, dtype=int)
+    for place, (found, value, count) in zip(np.ndindex(size), results, strict=True):
+        for name in of_classes:
+            each = getattr(found, name)
+            values[name][place][: len(each)] = each
+        for name in ("vocab_size", "ratio", "mark"):
+            values[name][place] = getattr(found, name)
+        values["value"][place] = value
+        tries[place] = count
+
+    axes = ("case", "seed")
     variables: dict[str, Any] = {
-        "worst": (("case", "parameter"), [list(each.values()) for each in parameters]),
-        "value": ("case", list(values)),
-        "tries": ("case", list(tries)),
+        name: ((*axes, "class") if name in of_classes else axes, array)
+        for name, array in values.items()
     }
-    result = xr.Dataset(variables, coords={"case": list(CASES), "parameter": names})
-    print(result.value.values, result.tries.values)
+    variables["tries"] = (axes, tries)
+    result = xr.Dataset(variables, coords={"case": list(CASES), "seed": list(SEEDS)})
+    print(result.value.to_series().unstack().round(5))
     return result
