@@ -180,7 +180,7 @@ def one_common_token(
 def two_classes(
     entries: tuple[float, float], weights: tuple[float, float], vocab_size: int, num_queries: int
 ) -> SequenceClasses:
-    """Make two classes with one common token and two distinct tokens each, of weights 1 and less."""
+    """Make two classes with one common token and two distinct tokens each."""
     first, second = weights
     return one_common_token(entries, ([1.0, first], [1.0, second]), vocab_size, num_queries)
 
