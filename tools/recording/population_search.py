@@ -141,11 +141,11 @@ def coordinates(case: Case) -> list[str]:
 def start(case: Case) -> np.ndarray:
     """Where a search begins: at the edges of Assumption 2, near the worst pairs made by hand.
 
-    With fast attention and one query, a class with a hundred rare words is worse than one with a
+    There a class has hardly more than one word of its own. With fast attention and one query, a class with a hundred rare words is worse than one with a
     few. Where classes may be unequally frequent, attention is slow, and the last class, which holds
     most of the common token, is the most frequent one.
     """
-    begins = dict.fromkeys(coordinates(case), 0.0)
+    begins = {name: float(name.startswith("weight")) for name in coordinates(case)}
     if case.unequal:
         begins |= {"ratio": 0.75, f"frequency {case.num_classes}": 1.0}
     elif not case.own_queries and case.largest_ratio > SLOW:
