@@ -141,9 +141,10 @@ def coordinates(case: Case) -> list[str]:
 def start(case: Case) -> np.ndarray:
     """Where a search begins: at the edges of Assumption 2, near the worst pairs made by hand.
 
-    There a class has hardly more than one word of its own. With fast attention and one query, a class with a hundred rare words is worse than one with a
-    few. Where classes may be unequally frequent, attention is slow, and the last class, which holds
-    most of the common token, is the most frequent one.
+    There a class has hardly more than one word of its own; with fast attention and one query, a
+    hundred rare words more in the first class are worse. Where classes may be unequally frequent,
+    attention is slow, and the last class, which holds most of the common token, is the most
+    frequent one.
     """
     begins = {name: float(name.startswith("weight")) for name in coordinates(case)}
     if case.unequal:
