@@ -12,7 +12,7 @@ import re
 from typing import Any
 
 from sphinx.application import Sphinx
-from tried import fold
+from tried import READING, fold
 
 from scansnap_core.ledger.display import anchor_of
 from scansnap_core.ledger.prose import NUMBERS_MIME
@@ -73,7 +73,7 @@ def for_the_site(notebook: dict[str, Any], page_id: str) -> dict[str, Any]:
 
 
 def _tried(verdict: Verdict) -> str:
-    found = fold((f"#{anchor_of(entry.id)}", entry) for entry in verdict.tried)
+    found = fold(((f"#{anchor_of(entry.id)}", entry) for entry in verdict.tried), reading=READING)
     return f"\n\n```{{raw}} html\n{found}\n```\n" if found else ""
 
 

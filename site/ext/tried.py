@@ -11,8 +11,18 @@ from html import escape
 from scansnap_core.ledger.display import rich
 from scansnap_core.ledger.entries import Finding, Proof
 
+READING = (
+    "Each line names a check and shows what it was given, as SymPy writes it. "
+    "A number alone is a constant for which the claim was proved."
+)
+"""How the fold is read; where mathematics isn't drawn, the lines below it are TeX."""
 
-def fold(trials: Iterable[tuple[str, Finding]], code: Sequence[tuple[str, str]] = ()) -> str:
+
+def fold(
+    trials: Iterable[tuple[str, Finding]],
+    code: Sequence[tuple[str, str]] = (),
+    reading: str = "",
+) -> str:
     """Return the fold as HTML; empty where no formula was tried.
 
     Parameters
@@ -21,6 +31,8 @@ def fold(trials: Iterable[tuple[str, Finding]], code: Sequence[tuple[str, str]] 
         Addresses of claims, and what was found of them.
     code
         Names in the package, and TeX of what they stand for.
+    reading
+        What stands above the lines.
     """
     rows = [(f"<code>{escape(name)}</code>, in the code", f"${formula}$") for name, formula in code]
     for address, entry in trials:
@@ -39,5 +51,5 @@ def fold(trials: Iterable[tuple[str, Finding]], code: Sequence[tuple[str, str]] 
     drawn = "".join(
         f"<div><dt>{named}</dt><dd>{rich(formula)}</dd></div>" for named, formula in rows
     )
-    head = "<summary>What is tried</summary>"
+    head = "<summary>What is tried</summary>" + (f"<p>{reading}</p>" if reading else "")
     return f'<details class="ss-fold">{head}<dl class="ss-values">{drawn}</dl></details>'

@@ -82,6 +82,7 @@ def test_what_was_tried_stands_in_a_fold_below_the_quotation() -> None:
     zero = a_check("zero", "symbolic", required="= 0", formula="$u - v$", control_formula="$u < v$")
     text = shown(f"# A\n\nB.\n\n{QUOTE}\nMore.", verdict=replace(VERDICT, checks=(zero, a_check("size"))))
     fold = text[text.index(QUOTE) + len(QUOTE) : text.index(LINKS)]
+    assert "Each line names a check and shows what it was given" in fold
     assert '<a class="ss-claim" href="#claim-zero"><code>zero</code></a>, symbolic' in fold
     assert r"\(u - v\)</span> must be = 0" in fold
     assert r"\(u &lt; v\)" in fold
