@@ -213,6 +213,15 @@ def test_a_chart_is_as_wide_as_its_place_and_follows_its_times(lab: Page) -> Non
     assert lab.evaluate(MARKS)[1][0] == pytest.approx(width * across(10, last=500), abs=0.01)
 
 
+def test_a_name_lights_its_curves_and_dims_the_others(lab: Page) -> None:
+    shown = {"dynamics": "ideal", "times": [0.5, 5, 50], "z": [[0.0, 1, 2], [0.0, 3, 4]]}
+    lab.evaluate(CHART, ["z", shown, {"times": shown["times"], "z": shown["z"]}, MOMENTS, 20, []])
+    every = ["token 0 ideal", "token 1 ideal", "token 0 true", "token 1 true"]
+    lit = "name => { document.dispatchEvent(new CustomEvent(LIGHT, { detail: name })); return chart.lit; }"
+    for name, want in (("token 1", every[1::2]), ("law:true", every[2:]), ("storm", every), (None, every)):
+        assert lab.evaluate(lit, name) == want
+
+
 @pytest.mark.parametrize("span", [(), (0.6, 0.7), (-2.0, 0.7), (0.6, 3.0)])
 def test_a_scale_holds_the_curves_and_its_span(span: tuple[float, ...], lab: Page) -> None:
     draw(lab, ENTROPY, GRADIENT, 20, *span)
@@ -549,6 +558,7 @@ def test_the_expected_error_is_the_tables_at_their_entries_and_between(calculato
 def test_numbers_are_written_as_the_package_writes_them(significant: int, calculator: Page) -> None:
     sizes = [0.0, 1.0, 3.14159, 12.6, 99.96, 999.6, 9996.0, 12345.0, 99949.0, 99960.0, 1e5, 123456.0, 1e6, 2e9]
     sizes += [0.5, 0.0123, 1.234e-3, 1e-4, 9.996e-5, 9.94e-5, 1.2e-5, 1e-5, 7.77e-12]
+    sizes += [1245.0, 1255.0, 24500.0, 25500.0, 0.8125, 0.125, 12.5, 13.5, 1244.9999999999998]  # half-way
     for x in [*sizes, *[-x for x in sizes[1:]], float("inf"), float("-inf")]:
         given = f"() => written({'-' * (x < 0)}{'Infinity' if np.isinf(x) else repr(abs(x))}, {significant})"
         assert calculator.evaluate(given) == digits(float(x), significant), x

@@ -50,10 +50,21 @@ function readSetting(texts) {
   return { values, faults };
 }
 
+/** A number in a few significant digits, half-way to the even one. It is taken to nine digits first, as in Python. */
+function roundedToEven(x, significant) {
+  const [digits, power] = Math.abs(x).toExponential(8).split("e");
+  const nine = Number(digits.replace(".", ""));
+  const unit = 10 ** (9 - significant);
+  const whole = Math.floor(nine / unit);
+  const rest = nine - whole * unit;
+  const up = rest > unit / 2 || (rest === unit / 2 && whole % 2 === 1);
+  return Math.sign(x) * Number(`${whole + (up ? 1 : 0)}e${Number(power) - significant + 1}`);
+}
+
 /** A number as scansnap_core.base.digits writes it. */
 function written(x, significant = 3) {
   if (!Number.isFinite(x)) return x > 0 ? "∞" : "−∞";
-  const rounded = Number(Number(x.toPrecision(9)).toPrecision(significant));
+  const rounded = roundedToEven(x, significant);
   const power = rounded === 0 ? 0 : Number(rounded.toExponential().split("e")[1]);
   if (power >= -4 && power < 5) return String(rounded).replace("-", "−");
   const mantissa = String(Number(rounded.toExponential().split("e")[0])).replace("-", "−");
