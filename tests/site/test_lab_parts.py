@@ -208,7 +208,8 @@ def test_a_chart_is_as_wide_as_its_place_and_follows_its_times(lab: Page) -> Non
     assert 0.75 * whole < width < whole - left + 1
     # Another last time, and nothing else.
     later = {**ENTROPY, "times": [0.5, 5, 500]}
-    lab.evaluate("([shown, moments]) => chart.draw(shown, null, moments, 20)", [later, MOMENTS])
+    draw_again = "([shown, truth, moments]) => chart.draw(shown, truth, moments, 20)"
+    lab.evaluate(draw_again, [later, {**GRADIENT, "times": later["times"]}, MOMENTS])
     width = lab.evaluate(FRAME)[2]
     assert lab.evaluate(MARKS)[1][0] == pytest.approx(width * across(10, last=500), abs=0.01)
 
