@@ -378,13 +378,13 @@ ENGINES = {
     for name in SECOND
 }
 CLAIMS = {
-    "positive": "a term is positive on a box",
-    "at": "a term is positive at a point",
-    "positive_from_zero": "a term that is 0 at 0 is positive beyond it",
+    "positive": "positive on a box",
+    "at": "positive at a point",
+    "positive_from_zero": "positive beyond a zero at 0",
     "decide": "relations of polynomials",
-    "positive_on_ray": "polynomials times exponentials are positive beyond a point",
-    "nonnegative_between": "a polynomial isn't negative between two numbers",
-    "vanishes": "words of matrices vanish",
+    "positive_on_ray": "positive beyond a point",
+    "nonnegative_between": "not negative between two points",
+    "vanishes": "words of matrices",
 }
 """What each procedure is handed, in words. The last one's claims are counted, and not tried."""
 
@@ -477,9 +477,9 @@ def counts(answers: Sequence[Answer], name: str) -> dict[str, int]:
     """
     words = [(first, second) for procedure, first, second, _ in answers if procedure == name]
     return {
-        "claims and controls": len(words),
-        "both say the same": sum(first == second != NO_ANSWER for first, second in words),
-        "they contradict": sum({*both} == {PROVED, FALSE} for both in words),
+        "claims": len(words),
+        "same": sum(first == second != NO_ANSWER for first, second in words),
+        "opposite": sum({*both} == {PROVED, FALSE} for both in words),
         "no answer": sum(NO_ANSWER in both for both in words),
     }
 
@@ -495,7 +495,7 @@ def table(answers: Sequence[Answer]) -> str:
         if name == "positive":
             rows.writerow(["what is claimed", "tried by", *found, "commit"])
         engine = f"{ENGINES[name]} {version(ENGINES[name])}" if name in ENGINES else NOT_TRIED
-        numbers = found.values() if name in ENGINES else [found["claims and controls"], *[""] * 3]
+        numbers = found.values() if name in ENGINES else [found["claims"], *[""] * 3]
         rows.writerow([claim, engine, *numbers, commit])
     return text.getvalue()
 
