@@ -157,8 +157,6 @@ class Motion(Protocol[S]):
         begin: float,
         taus: Floats,
         start: Floats,
-        *,
-        stiff: bool = False,
     ) -> list[S]:
         """Integrate d(state)/d(ln tau) from ``start`` at ``begin``; return the states at taus."""
 
@@ -223,9 +221,7 @@ class InertialLaw(Generic[S]):
             raise self._ran_away(len(places) - 1)
         if mu:
             coasting = self._lagging * (1 - mu) * speed
-            yield from law.along(
-                self._rhs, begin, later, np.concatenate([places[-1], coasting]), stiff=True
-            )
+            yield from law.along(self._rhs, begin, later, np.concatenate([places[-1], coasting]))
         elif isinstance(law, Law) and law.is_split:
             yield from many_classes.path(law, later, law.unpack(places[-1]), begin, self.update)
         else:

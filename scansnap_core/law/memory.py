@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -34,12 +34,14 @@ S = TypeVar("S")
 Pair = tuple[Floats, Floats]
 """Values on common tokens, shape (T, C), and on distinct tokens, shape (T, D)."""
 
-MOST_STIFF = 500
-"""The largest state that an implicit solver integrates: about ten unlike classes, for which a step
-takes about ten milliseconds.
-"""
-RTOL = 1e-7
+MOST_WHOLE = 100_000
+"""The largest state, of about 300 unlike classes, that is integrated as it is, in seconds."""
+RTOL = 1e-9
 ATOL = 1e-16
+MOST_RATES = 20_000
+"""The most evaluations of the law's rate of change in one path. Few paths take 3,000. Where
+attention has run away, as in sequences far too short for the law, there is no end to them.
+"""
 START = 1e-4
 """Integration begins at this tau, or at this share of the first tau asked for. Until then errors
 are 1 - 1/M.
@@ -160,13 +162,12 @@ class Law:
         """True if ``many_classes`` integrates the law.
 
         The decoder's part of the state has a number for each pair of the T types, attention's part
-        one for each type and each of C common tokens, and a few more. An implicit solver needs
-        the Jacobian of all of them. So if there are more than ``MOST_STIFF`` and most are the
-        decoder's (C < T), it is integrated apart from attention. Both ways lead to the same states,
-        within the tolerances.
+        one for each type and each of C common tokens, and a few more. Where the state is large and
+        most of it is the decoder's (C < T), the decoder is integrated apart from attention, in
+        longer steps. Both ways lead to the same states, within the tolerances.
         """
         many = self.types.common.shape[1] < len(self.types.size)
-        return many and self.num_values > MOST_STIFF
+        return many and self.num_values > MOST_WHOLE
 
     def unpack(self, state: Floats) -> State:
         """Return views of a packed state's parts, each in its shape."""
@@ -398,8 +399,6 @@ class Law:
         begin: float,
         taus: Floats,
         start: Floats,
-        *,
-        stiff: bool = False,
     ) -> list[State]:
         """Integrate d(state)/d(ln tau), and return the states at ascending taus.
 
@@ -412,14 +411,8 @@ class Law:
             state's own, such as velocities; they are integrated and left out of what is returned.
         taus
             The taus asked for.
-        stiff
-            Whether an implicit solver is needed. It changes the time alone.
         """
-        # LSODA becomes implicit where the law is stiff. Its Jacobian has a column for each number
-        # of the state, so that a large law takes less time with an explicit method.
-        method = "LSODA" if stiff or self.num_values <= MOST_STIFF else "RK45"
-        options: dict[str, Any] = {"method": method, "rtol": RTOL, "atol": ATOL}
-        return path_by_log_tau(rhs, begin, taus, start, self.unpack, self.failed, options)
+        return path_by_log_tau(rhs, begin, taus, start, self.unpack, self.failed, RTOL, ATOL)
 
     def failed(self, log_tau: float) -> str:
         """Write how far the law could be integrated."""
@@ -436,16 +429,28 @@ def path_by_log_tau(
     start: Floats,
     unpack: Callable[[Floats], S],
     failed: Callable[[float], str],
-    options: dict[str, Any],
+    rtol: float,
+    atol: float,
 ) -> list[S]:
     """Integrate d(state)/d(ln tau) from ``start`` at ``begin``, and unpack the states at ``taus``.
 
-    ``failed`` writes the message if it fails, and ``options`` are those of
-    :func:`~scansnap_core.theory.solving.integrated`. Raises ``IntegrationFailed``, whose ``last``
-    is a tau and whose ``reached`` are the unpacked states before it.
+    ``failed`` writes the message if it fails, and ``rtol`` and ``atol`` are the solver's
+    tolerances. Raises ``IntegrationFailed``, whose ``last`` is a tau and whose ``reached`` are the
+    unpacked states before it.
     """
+    # The law is stiff where memory holds attention, and large on real text. CVODE minds neither.
     try:
-        found = integrated(rhs, np.log(begin), np.log(taus), start, failed=failed, **options)
+        found = integrated(
+            rhs,
+            np.log(begin),
+            np.log(taus),
+            start,
+            failed=failed,
+            method="CVODE",
+            most_rates=MOST_RATES,
+            rtol=rtol,
+            atol=atol,
+        )
     except IntegrationFailed as error:
         # The solver knows ln tau and packed states; callers know tau and states.
         if error.last is not None:

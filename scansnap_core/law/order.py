@@ -43,14 +43,14 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.law.inertia import InertialLaw
-from scansnap_core.law.memory import MOST_STIFF, Law, path_by_log_tau
+from scansnap_core.law.memory import Law, path_by_log_tau
 from scansnap_core.law.sampled_law import SampledLaw
 from scansnap_core.law.types import Types, mean_by, types_of
 from scansnap_core.theory.solving import IntegrationFailed
@@ -62,7 +62,7 @@ mixtures of their responses with random signs take their place.
 """
 DIFFERENCE = 1e-2
 """Derivatives of F are differences between states whose evidence differs by about this share."""
-RTOL = 1e-4
+RTOL = 1e-5
 ATOL = 1e-12
 
 
@@ -157,18 +157,12 @@ class OrderedLaw:
         begin: float,
         taus: Floats,
         start: Floats,
-        *,
-        stiff: bool = False,
     ) -> list[OrderedState]:
         """Integrate d(motion)/d(ln tau) from ``start`` at ``begin``, and return m and m_1 at taus.
 
-        Numbers may follow the motion's own in ``start``. The solver is explicit, because an
-        implicit one's derivatives would be differences of differences; but momentum over many
-        updates is too stiff for that.
+        Numbers may follow the motion's own in ``start``.
         """
-        method = "LSODA" if stiff and self.num_values <= MOST_STIFF else "RK45"
-        options: dict[str, Any] = {"method": method, "rtol": RTOL, "atol": ATOL}
-        return path_by_log_tau(rhs, begin, taus, start, self.unpack, self.failed, options)
+        return path_by_log_tau(rhs, begin, taus, start, self.unpack, self.failed, RTOL, ATOL)
 
     def failed(self, log_tau: float) -> str:
         """Write how far the order of classes could be integrated."""

@@ -43,7 +43,7 @@ from scansnap_core.law.expected_error import (
 )
 from scansnap_core.law.forecast import described, empty_forecast, fill_by_runs
 from scansnap_core.law.inertia import InertialLaw
-from scansnap_core.law.memory import Law, State
+from scansnap_core.law.memory import MOST_WHOLE, Law, State
 from scansnap_core.law.order import OrderTerm, Shift
 from scansnap_core.law.sampled_law import SampledLaw
 from scansnap_core.law.types import types_of
@@ -61,14 +61,6 @@ LONG = Rule(
     "pass 3 or more; at 2 there is nothing to predict",
 )
 FINITE = number(says="ratios of rates and times times rates are finite", remedy="use smaller ones")
-MOST_WITH_MOMENTUM = 3_000
-"""The most numbers in the law's state for which a prediction with momentum takes minutes; momentum
-doubles the state.
-"""
-MOST_WITH_ORDER = 100_000
-"""The most numbers in the law's state, of about 300 unlike classes, for which the order of classes
-takes seconds.
-"""
 LOOK = 1.5
 """The size of updates is evaluated after the first update, and whenever time has grown by this
 factor since.
@@ -109,9 +101,9 @@ def predict(
     ----------
     classes
         The classes, with any P(n). One of each group of alike classes is integrated. Up to about
-        ten classes that are all unlike are integrated to seven digits. More are integrated to a
-        hundredth of the largest z; a thousand with some tens of common tokens take some seconds and
-        300 MB.
+        300 classes that are all unlike are integrated to six digits of the largest z. More are
+        integrated to a hundredth of it; a thousand with some tens of common tokens take some
+        seconds and 300 MB.
     lr_y, lr_z
         eta_Y > 0 and eta_Z >= 0, per step.
     t
@@ -176,8 +168,8 @@ def predict(
     Raises
     ------
     BadInput
-        Arguments that aren't as above; more than some 50 unlike classes with momentum, or some 300
-        with a batch size; more results than there is memory for.
+        Arguments that aren't as above; more than some 300 unlike classes with momentum or a batch
+        size; more results than there is memory for.
     ~scansnap_core.IntegrationFailed
         Rates so unlike, or times so late, that the law's equations can't be integrated. ``last`` is
         the last time reached, as ``t`` counts it, and ``reached`` the data set of the times asked
@@ -314,27 +306,22 @@ def predict(
 
 
 def _check_size(law: Law, mu: float, batch_size: int | None) -> None:
-    """Refuse laws so large that momentum (``mu`` above 0) or the order of classes (a batch size)
-    would take hours.
+    """Refuse momentum (``mu`` above 0) and the order of classes (a batch size) for laws so large
+    that they would take many minutes.
     """
-    classes = f"{len(law.types.size)} unlike classes"
-    if mu and law.num_values > MOST_WITH_MOMENTUM:
-        rule = (
-            f"with momentum the law has at most {MOST_WITH_MOMENTUM:,} numbers, of some 50 "
-            "unlike classes"
-        )
-        remedy = 'ask for optimizer="sgd", or for fewer classes'
-        raise BadInput(f"{classes} with momentum", rule, remedy)
-    if batch_size is not None and law.num_values > MOST_WITH_ORDER:
-        rule = (
-            f"with a batch size the law has at most {MOST_WITH_ORDER:,} numbers, of some 300 "
-            "unlike classes"
-        )
-        raise BadInput(
-            f"{classes} with batch_size",
-            rule,
-            "leave batch_size out for full batches, or use fewer classes",
-        )
+    if law.num_values <= MOST_WHOLE or (mu == 0 and batch_size is None):
+        return
+    asked = "momentum" if mu else "batch_size"
+    remedy = (
+        'ask for optimizer="sgd", or for fewer classes'
+        if mu
+        else "leave batch_size out for full batches, or use fewer classes"
+    )
+    raise BadInput(
+        f"{len(law.types.size)} unlike classes with {asked}",
+        f"with {asked} the law has at most {MOST_WHOLE:,} numbers, of some 300 unlike classes",
+        remedy,
+    )
 
 
 def _until_it_fails(path: Callable[[Floats], Iterable[T]], taus: Floats) -> Iterator[T]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
-from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, Radau
+from scipy.integrate import BDF, DOP853, LSODA, RK23, RK45, OdeSolver, Radau
 
 from scansnap_core.base.bad_input import BadInput
 from scansnap_core.base.rules import Rule, checked_times, number, one_of, optional, takes
@@ -22,8 +22,17 @@ from scansnap_core.data.sequences import ATTRIBUTE, Floats, checksum
 from scansnap_core.engine.names import heads_of, name_of
 from scansnap_core.engine.results import per_head
 from scansnap_core.theory.flows import Flow
+from scansnap_core.theory.implicit import Krylov
 
-SOLVERS = {"LSODA": LSODA, "DOP853": DOP853, "RK45": RK45, "RK23": RK23, "Radau": Radau, "BDF": BDF}
+SOLVERS: dict[str, type[OdeSolver]] = {
+    "LSODA": LSODA,
+    "DOP853": DOP853,
+    "RK45": RK45,
+    "RK23": RK23,
+    "Radau": Radau,
+    "BDF": BDF,
+    "CVODE": Krylov,
+}
 MOST_RATES = 200_000
 """The most evaluations of the rate of change before a solver is stopped; most need a few
 thousand.
@@ -99,10 +108,11 @@ def solve(
         What one unit of ``times`` is: "step" (of batch size 1), "round" (K steps, so that each
         class was seen once in the mean) or "tau" (eta_Y t/K = 1, on which t_0' is ln M).
     method, rtol, atol
-        Of ``scipy.integrate.solve_ivp``. With the defaults Z keeps a relative error of some 1e-10
-        up to a hundred thousand t_0. The default method is "LSODA", which goes on where fast
-        attention makes the flow stiff (eta_Z >> eta_Y); for states of more than 10,000 numbers, as
-        those of real text, it is "DOP853", which stores no square matrix.
+        Of ``scipy.integrate.solve_ivp``, or "CVODE". With the defaults Z keeps a relative error of
+        some 1e-10 up to a hundred thousand t_0. The default method is "LSODA", which goes on where
+        fast attention makes the flow stiff (eta_Z >> eta_Y). For states of more than 10,000
+        numbers, as those of real text, it is "CVODE", which stores no square matrix
+        (:mod:`~scansnap_core.theory.implicit`); Z then keeps a relative error of some 1e-8.
 
     Returns
     -------
@@ -147,7 +157,7 @@ def solve(
     try:
         if later.size:
             if method is None:
-                method = "LSODA" if start.size <= MOST_DENSE else "DOP853"
+                method = "LSODA" if start.size <= MOST_DENSE else "CVODE"
             how: dict[str, Any] = {"method": method, "rtol": rtol, "atol": atol}
             states = np.vstack(
                 [states, integrated(flow.rhs, 0.0, later, start, failed=failed, **how)]
@@ -274,13 +284,14 @@ def integrated(
     *,
     failed: Callable[[float], str],
     method: str,
+    most_rates: int | None = None,
     **solver: Any,
 ) -> Floats:
     """Integrate d(state)/dt, and return the states at ascending times after ``begin``, shape
     (times, N).
 
     SciPy's ``solve_ivp`` would return nothing of a run that fails on the way, so its solvers are
-    stepped here. A solver that gives up, asks for d(state)/dt more than :data:`MOST_RATES` times or
+    stepped here. A solver that gives up, asks for d(state)/dt more than ``most_rates`` times or
     meets numbers that aren't finite raises :class:`IntegrationFailed`. Its ``reached`` are the
     states at those of the times that were reached, shape (times reached, N), or None.
 
@@ -292,6 +303,8 @@ def integrated(
         Says up to where it went, given the time at which it failed.
     method, solver
         One of ``SOLVERS``, and its tolerances as ``scipy.integrate.solve_ivp`` takes them.
+    most_rates
+        How many evaluations of d(state)/dt a path may take; by default :data:`MOST_RATES`.
 
     Examples
     --------
@@ -301,6 +314,8 @@ def integrated(
            [0.135]])
     """
     states: list[Floats] = []
+    if most_rates is None:
+        most_rates = MOST_RATES
 
     def failure(when: float, why: str) -> IntegrationFailed:
         """Make the error, with the states that were reached before it."""
@@ -311,8 +326,8 @@ def integrated(
 
     def checked(time: float, state: Floats) -> Floats:
         """Return the rate of change, or raise where a solver would go on in vain."""
-        if next(asked) == MOST_RATES:
-            raise failure(time, f"the solver asked for its rate of change {MOST_RATES:,} times")
+        if next(asked) == most_rates:
+            raise failure(time, f"the solver asked for its rate of change {most_rates:,} times")
         change = rhs(time, state)
         # LSODA would try again for ever.
         if not np.isfinite(change).all():

@@ -67,7 +67,7 @@ CTRL_C = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
 LATE = "import atexit, os, signal\natexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
 MODEL = "def model(batch, Y, Z):\n    raise KeyboardInterrupt\n"
 CALLED = f"def model(batch, Y, Z):\n{textwrap.indent(CTRL_C, '    ')}    return batch\n"
-TRAIN = "train {} --lr-y 1 --lr-z 1 --steps 2 --seq-len 8 --model {}:model --out run.nc"
+TRAIN = "train {} --lr-y 1 --lr-z 1 --steps 2 --seq-len 8 --model mine:model --out run.nc"
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ TRAIN = "train {} --lr-y 1 --lr-z 1 --steps 2 --seq-len 8 --model {}:model --out
 )
 def test_an_interrupt_is_said_in_a_line(tmp_path: Path, module: str, status: int, errors: str) -> None:
     (tmp_path / "mine.py").write_text(module)
-    given = TRAIN.format(Path("examples/two_topics.yaml").absolute(), "mine")
+    given = [word.format(Path("examples/two_topics.yaml").absolute()) for word in TRAIN.split()]
     environment = os.environ | {"PYTHONPATH": str(Path().absolute())}
-    program = [sys.executable, "-m", "scansnap_core.cli", *given.split()]
+    program = [sys.executable, "-m", "scansnap_core.cli", *given]
     done = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (status, "")
     assert done.stderr.count("\n") == 1

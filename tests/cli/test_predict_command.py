@@ -14,10 +14,9 @@ import xarray as xr
 import scansnap_core as ss
 from scansnap_core.base.digits import digits
 from scansnap_core.cli import main
-from scansnap_core.law import trials
+from scansnap_core.law import memory, trials
 from scansnap_core.law.answer import answer
 from scansnap_core.law.answer_numbers import NAMES, numbers
-from scansnap_core.theory import solving
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two_topics.yaml"
 RATES = ["--lr-y", "1", "--lr-z", "0.1"]
@@ -143,7 +142,7 @@ def test_predict_stores_its_forecast(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_what_cannot_be_integrated_is_said_in_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(solving, "MOST_RATES", 10)
+    monkeypatch.setattr(memory, "MOST_RATES", 10)
     arguments = [*RATES, "--until", "1000"]
     assert main(["predict", str(EXAMPLE), *arguments]) == 1
     assert capsys.readouterr().err.startswith("scansnap: the law with lr_z/lr_y = 0.1 could be integrated up to")

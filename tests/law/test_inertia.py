@@ -130,7 +130,7 @@ def test_the_later_updates_are_met_to_more_than_first_order(momentum: float) -> 
 
 def test_so_they_are_by_the_law_of_many_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     law, tau = Law(types_of(trials.systems(11, 2)[1]), 1.0), 12.0
-    monkeypatch.setattr(memory, "MOST_STIFF", 0)
+    monkeypatch.setattr(memory, "MOST_WHOLE", 0)
     assert law.is_split
     far = distance_from_updates(law, 0.0, 0.3, 40)
     assert far < 0.01

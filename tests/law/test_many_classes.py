@@ -65,15 +65,19 @@ def test_the_decoder_is_asked_seldom_where_attention_is_stiff(monkeypatch: pytes
 def test_predict_splits_steps_where_there_are_many_unlike_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     classes = trials.systems(11, 2)[1]
     exact = ss.predict(classes, 1, 0.1, [1e3]).Z.values
-    monkeypatch.setattr(memory, "MOST_STIFF", 10)
+    monkeypatch.setattr(memory, "MOST_WHOLE", 10)
     turned = ss.predict(classes, 1, 0.1, [0.0, 1e3]).Z.values[1]
     assert turned == pytest.approx(exact[0], rel=1e-2, abs=1e-3 * np.abs(exact).max())
     assert (turned != exact[0]).any()
-    monkeypatch.setattr(predicting, "MOST_WITH_MOMENTUM", 10)
+    monkeypatch.setattr(predicting, "MOST_WHOLE", 10)
     with refuses(
-        "2 unlike classes with momentum", "with momentum the law has at most 10 numbers, of some 50 unlike classes"
+        "2 unlike classes with momentum", "with momentum the law has at most 10 numbers, of some 300 unlike classes"
     ):
         ss.predict(classes, 1, 0.1, [1e3], optimizer="momentum")
+    with refuses(
+        "2 unlike classes with batch_size", "with batch_size the law has at most 10 numbers, of some 300 unlike classes"
+    ):
+        ss.predict(classes, 1, 0.1, [1e3], batch_size=1)
 
 
 def test_too_fast_is_an_error_that_says_how_far_it_went() -> None:

@@ -241,7 +241,7 @@ def test_what_has_no_batches_or_too_many_classes_is_refused() -> None:
         ss.predict(ALIKE, 1, 1, [10], batch_size=0)
     with refuses(
         "330 unlike classes with batch_size",
-        "with a batch size the law has at most 100,000 numbers, of some 300 unlike classes",
+        "with batch_size the law has at most 100,000 numbers, of some 300 unlike classes",
         "leave batch_size out for full batches, or use fewer classes",
     ):
         ss.predict(unlike(330), 1, 1, [10], batch_size=8)

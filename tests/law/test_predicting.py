@@ -15,7 +15,7 @@ import xarray as xr
 
 import scansnap_core as ss
 from scansnap_core.base.rules import RATE, SEQ_LEN
-from scansnap_core.law import Law, trials, types_of
+from scansnap_core.law import Law, memory, trials, types_of
 from scansnap_core.law.predicting import FINITE, LONG
 from scansnap_core.theory import solving, spectrum
 from tests.refusing import refuses
@@ -206,8 +206,9 @@ def test_it_is_continuous_in_momentum() -> None:
         assert off(near[1:], plain[1:]).max() <= most, momentum
 
 
-def test_many_unlike_classes_make_finite_steps_too() -> None:
+def test_many_unlike_classes_make_finite_steps_too(monkeypatch: pytest.MonkeyPatch) -> None:
     classes = trials.systems(3, 32)[21]
+    monkeypatch.setattr(memory, "MOST_WHOLE", 500)
     assert Law(types_of(classes), 1.0).is_split
     recipe: dict[str, Any] = {"steps": 100, "record": [3, 10, 30, 100], "batch_size": None, "seq_len": math.inf}
     Z = ss.train(classes, lr_y=2, lr_z=1, **recipe).Z.isel(seed=0, rate=0).values
@@ -281,7 +282,7 @@ def test_what_it_expects_of_small_batches_on_systems_held_out_is_what_was_measur
 
 def test_a_failure_gives_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9])
-    monkeypatch.setattr(solving, "MOST_RATES", 150)
+    monkeypatch.setattr(memory, "MOST_RATES", 450)
     with pytest.raises(ss.IntegrationFailed, match="could be integrated up to") as caught:
         ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9])
     error = caught.value
@@ -301,6 +302,37 @@ def test_updates_that_run_away_are_a_failure(monkeypatch: pytest.MonkeyPatch) ->
         ss.predict(CLASSES, 1, 1, [1, 100])
     assert caught.value.last == 1
     assert caught.value.reached.recorded.values.tolist() == [1]
+
+
+def words() -> ss.SequenceClasses:
+    """Three classes over words as frequent as Zipf says; each knows two thirds of the words."""
+    probs = np.zeros((3, 1000))
+    for n in range(3):
+        known = np.arange(300) % 3 != n
+        probs[n, :300] = known / np.arange(1.0 + n, 301.0 + n)
+    return ss.SequenceClasses(probs / probs.sum(axis=1, keepdims=True), query_of=[300] * 3)
+
+
+def test_fast_attention_over_many_words_takes_few_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    classes = words()
+    law = Law(types_of(classes), 100.0)
+    taus = np.array([1.0, 300.0])
+    monkeypatch.setattr(memory, "MOST_RATES", 5_000)
+    found = law.path(taus)
+    assert np.abs(found[1].z_common).max() > 0.2  # it moves
+    # The control: an explicit method takes more, because the law is stiff.
+    with pytest.raises(ss.IntegrationFailed, match="5,000 times"):
+        solving.integrated(
+            lambda x, packed: np.exp(x) * law.rate(packed),
+            np.log(1e-4),
+            np.log(taus),
+            law.start(1e-4),
+            failed="{:.3g}".format,
+            method="RK45",
+            most_rates=5_000,
+            rtol=1e-7,
+            atol=1e-14,
+        )
 
 
 @pytest.mark.parametrize(

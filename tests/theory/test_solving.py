@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Any
 
@@ -222,7 +223,7 @@ def test_flows_run_along_their_paths() -> None:
     assert dynamics.distance(memory, np.vstack([np.zeros(7), dynamics.path_of_the_law(classes, fine)])) > 0.05
 
 
-@pytest.mark.parametrize(("most", "chosen"), [(10, "DOP853"), (1_000, "LSODA")])
+@pytest.mark.parametrize(("most", "chosen"), [(10, "CVODE"), (1_000, "LSODA")])
 def test_a_large_state_is_solved_without_a_square_matrix(
     most: int, chosen: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,18 +234,21 @@ def test_a_large_state_is_solved_without_a_square_matrix(
     named = solve(flow, [10, 25], method=chosen)
     np.testing.assert_array_equal(chosen_alone.Z.values, named.Z.values)
     # the control: the other solver rounds otherwise
-    (other,) = {"DOP853", "LSODA"} - {chosen}
+    (other,) = {"CVODE", "LSODA"} - {chosen}
     assert (chosen_alone.Z.values != solve(flow, [10, 25], method=other).Z.values).any()
 
 
-def test_thousands_of_tokens_are_solved_in_seconds() -> None:
+@pytest.mark.parametrize("lr_z", [0.1, 10.0])  # at 10 attention is fast, and the flow is stiff
+def test_thousands_of_tokens_are_solved_in_seconds(lr_z: float) -> None:
     counts = 1 / np.arange(1.0, 3_001.0)
     probs = np.zeros((3, 4_001))
     for n in range(3):
         probs[n, 500 * n : 500 * n + 3_000] = counts / counts.sum()
     classes = SequenceClasses(probs, query_of=[4_000] * 3)
-    flow = flows.TrueFlow(classes, 1.0, 0.1)
+    flow = flows.TrueFlow(classes, 1.0, lr_z)
     assert flow.initial().size > solving.MOST_DENSE
+    start = time.process_time()
     z = solve(flow, [100, 400], rtol=1e-6).Z.values
+    assert time.process_time() - start < 60  # a guard for any machine; it takes some 2 s where this was written
     assert np.isfinite(z).all()
     assert np.abs(z[1]).max() > np.abs(z[0]).max() > 0
