@@ -153,7 +153,9 @@ def predict(
         classes has moved it, the largest so far (0 for full batches), whose error is x^2/2. Of 220
         predictions for full batches with an expected error of at most 10 %, 218 were within it. Of
         112 for batches of 1, 2 and 8 at T = inf, on other systems held out, 109 were within it, and
-        111 within 10 %.
+        111 within 10 %. Of the flows of 40 systems of :mod:`scansnap_core.data.population`, four of
+        each stratum, none was off by more than 2.4 % at five times up to 1000 t_0. The flow itself,
+        by :func:`scansnap_core.solve`, is exact, and of these systems takes half the time.
 
         With ``runs`` Z, entropy and evidence are those of the runs' mean. ``expected_error`` is 1.8
         standard errors of this mean, ``step`` and ``order`` are not a number, and the attributes

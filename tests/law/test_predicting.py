@@ -15,9 +15,12 @@ import xarray as xr
 
 import scansnap_core as ss
 from scansnap_core.base.rules import RATE, SEQ_LEN
+from scansnap_core.data import population
+from scansnap_core.data.population import STRATA
 from scansnap_core.law import Law, memory, trials, types_of
 from scansnap_core.law.predicting import FINITE, LONG
 from scansnap_core.theory import solving, spectrum
+from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
 from tests.refusing import refuses
 from tools.benchmarks.predict import unlike
 
@@ -267,6 +270,22 @@ def test_what_it_expects_of_systems_held_out_is_what_was_measured() -> None:
         assert np.mean(error[held_out & inside] <= 0.1) > 0.95
         assert np.mean(error[held_out] <= np.maximum(expected[held_out], 0.1)) > 0.85
         assert np.mean(error[held_out & ~inside] > 0.1) > 0.3
+
+
+@pytest.mark.parametrize("stratum", STRATA)
+def test_flows_of_endless_sequences_are_met_as_announced_in_each_stratum(stratum: str) -> None:
+    """Four systems each, of a seed that nothing was set on, at times up to 1000 t_0."""
+    for number in range(4):
+        drawn = population.system(stratum, number, seed=77)
+        t_0 = drawn.classes.num_classes * math.log(drawn.classes.vocab_size)
+        times = t_0 * np.array([0.3, 1, 10, 100, 1000])
+        found = ss.predict(drawn.classes, 1, drawn.ratio, times, optimizer="flow")
+        exact = ss.solve(TrueFlow(drawn.classes, 1, drawn.ratio), times, method="CVODE", rtol=1e-8, atol=1e-14).Z.values
+        assert (off(found.Z.values, exact) < 0.024).all(), number
+        assert (found.expected_error == 0.03).all(), number
+        # The control: attention that the decoder's errors move, and no memory or overlap, is off by more.
+        law = ss.solve(IdealisedFlow(drawn.classes, 1, drawn.ratio), times, rtol=1e-8).Z.values
+        assert (off(law, exact) > 0.03).any(), number
 
 
 def test_what_it_expects_of_small_batches_on_systems_held_out_is_what_was_measured() -> None:
