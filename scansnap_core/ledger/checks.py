@@ -231,6 +231,14 @@ def _unmeasured(claim: Claim) -> Check | Refutation | Proof:
     )
 
 
+def _meets(value: Any, relation: str, bound: Any, name: str) -> bool:
+    """Tell whether a value meets a bound; if nobody can tell, the message begins with the name."""
+    try:
+        return holds(value, relation, bound)
+    except NoEvidence as error:
+        raise NoEvidence(f"{name}: {error}") from None
+
+
 def _entry(claim: Claim, measured: str, required: str, control: str) -> Check | Refutation:
     """Make a check or a refutation of a claim and its numbers, as they are written."""
     measure = claim.measure or (
@@ -427,12 +435,12 @@ class Witness:
         relation = claim.relation
         required = requirement(claim.relation, bound)
         checks = kind == "check"
-        if holds(measured, relation, bound) != checks:
+        if _meets(measured, relation, bound, f"{place}: measured") != checks:
             wrong = (
                 f", must be {required}" if checks else f" is {required}, so it is no counterexample"
             )
             raise CheckFailed(f"{place}: measured {measured}{wrong}")
-        if holds(control, relation, bound) == checks:
+        if _meets(control, relation, bound, f"{place}: control") == checks:
             tried = "control" if checks else "repair" if claim.repair else "condition"
             wrong = f"also is {required}" if checks else f"isn't {required} either"
             raise ControlPassed(

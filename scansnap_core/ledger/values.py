@@ -101,7 +101,40 @@ def _same(value: Any, bound: Any) -> bool | None:
     if value == bound:
         return True
     # An unsimplified zero is not structurally zero; that alone must not count as a difference.
-    return False if hasattr(value, "equals") and value.equals(bound) is False else None
+    if hasattr(value, "equals") and value.equals(bound) is False:
+        return False
+    # SymPy tries the point 0, and may give up where a formula divides by zero there.
+    return False if _differ_at_a_point(value, bound) else None
+
+
+def _differ_at_a_point(value: Any, bound: Any) -> bool:
+    """Tell whether two formulas surely have different values at one point, which is always the same
+    and meets the assumptions of their symbols.
+    """
+    sympy = _sympy()
+    if not (isinstance(value, sympy.Expr) and isinstance(bound, sympy.Expr)):
+        return False
+    difference = value - bound
+    point = {}
+    for index, symbol in enumerate(sorted(difference.free_symbols, key=str)):
+        prime = sympy.prime(index + 4)
+        fitting = [
+            number
+            for number in (prime / sympy.Integer(5), prime, -prime / sympy.Integer(5), -prime)
+            if _meets_assumptions(sympy.sympify(number), symbol)
+        ]
+        if not fitting:
+            return False
+        point[symbol] = fitting[0]
+    there = difference.subs(point)
+    # A number is comparable only if some of its digits are sure; an unsimplified zero has none.
+    return bool(there.is_comparable and there != 0)
+
+
+def _meets_assumptions(number: Any, symbol: Any) -> bool:
+    """Tell whether a number is all that is assumed of a symbol, such as positive or an integer."""
+    assumed = symbol.assumptions0.items()
+    return all(getattr(number, f"is_{name}", None) is truth for name, truth in assumed)
 
 
 def written(value: Any, relation: str, bound: Any, met: bool | None = None) -> str:

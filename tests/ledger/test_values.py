@@ -110,6 +110,40 @@ def test_what_sympy_cant_decide_is_no_evidence(value: Any, relation: str) -> Non
         holds(value, relation, bound)
 
 
+a, b = sp.symbols("a b", positive=True)
+n = sp.Symbol("n", integer=True, positive=True)
+q = sp.Symbol("q", negative=True)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [3 * sp.sqrt(a) - 3 * a / (2 * b) - 3 * b / 2, a / b - b / a, x / y - 1, (-1) ** n - 1 / n, sp.sqrt(-q) + 1 / q],
+)
+def test_where_sympy_gives_up_one_point_shows_a_difference(value: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a formula divides by zero at 0, the hash seed decides whether SymPy finds out that it isn't zero."""
+    monkeypatch.setattr(sp.Expr, "equals", lambda self, other: None)
+    assert holds(value, "≠", 0)
+    assert not holds(value, "=", 0)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        sp.sqrt(x**2 + 2 * x + 1) - sp.sqrt((x + 1) ** 2),
+        sp.sin(a) ** 2 / a + sp.cos(a) ** 2 / a - 1 / a,
+        sp.sqrt(-a) - 1,
+        sp.Symbol("k", even=True) - 1,
+    ],
+)
+def test_a_point_shows_nothing_where_no_digit_is_sure_or_no_number_fits(
+    value: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An unsimplified zero, a complex value, a symbol whose assumptions no number that is tried meets."""
+    monkeypatch.setattr(sp.Expr, "equals", lambda self, other: None)
+    with pytest.raises(NoEvidence, match="can't decide"):
+        holds(value, "≠", 0)
+
+
 def test_symbolic_values_are_written_as_relations_unless_they_are_numbers() -> None:
     assert written(sp.zeros(2, 2), "=", sp.zeros(2, 2)) == "= 0 (2×2)"
     assert written(x**2 + 1, "=", 0) == "≠ 0"
