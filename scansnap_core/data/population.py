@@ -177,14 +177,6 @@ def one_common_token(
     return _classes(F, np.arange(len(entries)) % num_queries, vocab_size)
 
 
-def two_classes(
-    entries: tuple[float, float], weights: tuple[float, float], vocab_size: int, num_queries: int
-) -> SequenceClasses:
-    """Make two classes with one common token and two distinct tokens each."""
-    first, second = weights
-    return one_common_token(entries, ([1.0, first], [1.0, second]), vocab_size, num_queries)
-
-
 def _drawn(stratum: str, rng: np.random.Generator) -> SequenceClasses | None:
     """Draw a system of a stratum, as :data:`STRATA` describes it.
 
