@@ -333,13 +333,12 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
             sp.Or(is_flow, sp.And(full, one_by_one < 0.005)): "",
             sp.And(
                 full, sp.Or(mu > 0, finite, one_by_one > 0.5)
-            ): "In small batches the classes come in random order, which moves z’s mean further; "
-            "“scansnap predict --batch-size” says how far.",
+            ): "In small batches the classes come in random order, which moves z’s mean further. "
+            "Give a batch size, and this says how far.",
             full: (
                 "In small batches the classes come in random order, which moves z’s mean "
                 "further: at first by about {one_by_one%} in batches of 1, and by a B-th "
-                "part of that in batches of B. “scansnap predict --batch-size” says how far "
-                "later."
+                "part of that in batches of B. Give a batch size, and this says how far later."
             ),
             order < 0.005: (
                 "Until then the random order in which the classes come has moved z’s mean by "

@@ -25,7 +25,10 @@ from scansnap_core.law import (
     answer_numbers,
     closed,
     expected_error,
+    inertia,
+    order,
     phases,
+    predicting,
     sentences,
     trials,
 )
@@ -64,6 +67,8 @@ BY_ESSAY = ("opening", *ESSAY)
 LIMITS = {name: getattr(answer_numbers, name) for name in ("HORIZON", "END", "GRID", "POINTS")}
 TIES = {name: getattr(trials, name) for name in ("TIED", "ALIKE")}
 WORDS = {name: getattr(answer, name) for name in ("MOST_NAMED", "GROUPS", "COUNTS")}
+ORDER = {"ONE_BY_ONE": inertia.ONE_BY_ONE, "LOOK": predicting.LOOK}
+ORDER |= {"DIFFERENCE": order.DIFFERENCE, "ORDER_RTOL": order.RTOL, "ORDER_ATOL": order.ATOL}
 TABLES = {name: getattr(expected_error, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}
 
 
@@ -101,7 +106,7 @@ def calculator_script(root: Path) -> str:
     folder = root / "site/lab/calculator"
     fields = (folder / "fields.json").read_text(encoding="utf8").strip()
     numbers = "\n".join(
-        (folder / f"{name}.js").read_text(encoding="utf8") for name in ("numbers", "table")
+        (folder / f"{name}.js").read_text(encoding="utf8") for name in ("numbers", "order", "table")
     )
     balance = function_script(phases.balance, (closed.a_, closed.b_, closed.c_, K, M, rho))
     derived = derived_script("derived", sentences.DERIVED) + derived_script(
@@ -109,7 +114,7 @@ def calculator_script(root: Path) -> str:
     )
     own = (
         f"formulas.balance = {balance};\n{derived}const limits = "
-        f"{json.dumps(LIMITS | TABLES | TIES)};\n{numbers}"
+        f"{json.dumps(LIMITS | TABLES | TIES | ORDER)};\n{numbers}"
     )
     tables = sentences_script("SENTENCES", sentences.SENTENCES)
     tables += sentences_script("ADAM", sentences.ADAM)

@@ -29,7 +29,7 @@ from tests.site.book import ROOT
 from tests.site.lab_page import write_page
 
 DEFAULTS = {"K": "2", "M": "1000", "rho": "0.3", "w": "1,0.8,0.5", "T": "inf", "etaY": "1", "etaZ": "0.1"}
-DEFAULTS |= {"opt": "sgd", "mu": "0.9", "steps": "1000", "table": ""}
+DEFAULTS |= {"opt": "sgd", "mu": "0.9", "B": "full", "steps": "1000", "table": ""}
 FOUND = "document.querySelector('.ss-calculator').lab.picture.answer.found"
 GENERIC = {"common": "the common word", "first": "the most frequent distinct word"}
 GENERIC["last"] = "the least frequent distinct word"
@@ -38,6 +38,8 @@ SEA = "ship: and 30, blue 20, wave 25, sail 15, harbour 10\nplane: and 30, blue 
 ONE_WORD = "a: x 1\nb: x 2, y 1"
 ODD = "ship: and 3, constructor 5, 7 2\n3: and 2, toString 5, __proto__ 2"
 """Names that are keys of every object, and names that an object would put first."""
+ALONE = f"{SEA}\nshore: sand 1, shell 2"
+"""The last of these classes shares no word."""
 THREE = "a: x 5, y 2, p 4, q 1\nb: x 1, y 3, r 2\nc: y 2, s 3, t 5"
 
 SETTINGS = [
@@ -63,7 +65,24 @@ SETTINGS = [
     "K=3&w=1,1",
     "K=3&w=0.5,1,1,0.5&T=64",
     "K=3&w=1,1,1,0.5,1&opt=adam",
+    "K=4&M=300&rho=0.05&opt=flow&B=8&steps=300",
 ]
+BATCHES = [
+    "B=1",
+    "B=1&steps=1",
+    "B=8&steps=6.5",
+    "B=64&K=3&M=50&rho=0.4&w=4,2,1&etaZ=10&steps=200",
+    "B=1&K=5&M=10000&rho=0.04&steps=100",
+    "B=8&K=12&M=5000&rho=0.02&w=1,2,3,4&etaY=10&steps=50",
+    "B=1&K=3&M=100000&rho=0.05&etaZ=2&steps=2000",
+    "B=8&opt=momentum&mu=0.9&etaY=0.5&steps=300",
+    "B=64&K=3&rho=0.1&opt=momentum&mu=0.99&steps=1000",
+    *(f"B=1&M=11&steps={steps}&table={quote(SEA)}" for steps in (10, 1000)),
+    f"B=64&M=1000&steps=100&table={quote(SEA)}",
+    f"B=8&M=2000&etaZ=1&opt=momentum&mu=0.3&steps=5000&table={quote(THREE)}",
+    f"B=1&M=100&steps=100&table={quote(ALONE)}",
+]
+"""Settings with a batch size, whose classes come in random order."""
 
 
 def table_of(rows: Rows) -> str:
@@ -108,6 +127,8 @@ def numbers_by_the_package(address: str) -> tuple[dict[str, float], dict[str, st
     rest: dict[str, Any] = {"seq_len": float(texts["T"]), "optimizer": texts["opt"]}
     if texts["opt"] == "momentum":
         rest["momentum"] = float(texts["mu"])
+    if texts["opt"] in ("sgd", "momentum") and texts["B"] != "full":
+        rest["batch_size"] = int(texts["B"])
     lr_y = float(texts["etaY"])
     lr_z = float(texts["etaZ"])
     steps = float(texts["steps"])
@@ -206,18 +227,22 @@ def ask(address: str, page: Page) -> Callable[[str], Page]:
 
 
 def misses(page: Page, address: str) -> list[str]:
-    """The numbers that differ from Python's by more than a millionth."""
+    """The numbers that differ from Python's by more than a millionth.
+
+    Of the order of classes Python integrates five digits, and it is exactly 0 in full batches.
+    """
     got = page.evaluate(FOUND)
     found, _ = expected(address, got.get("error"))
     assert got.keys() == found.keys()
+    digits = dict.fromkeys(found, (1e-6, 1e-12)) | {"order": (1e-4, 0.0)}
     return [
         f"{name}: {got[name]} is not {want}"
         for name, want in found.items()
-        if got[name] != want and not abs(got[name] - want) <= 1e-6 * abs(want) + 1e-12
+        if got[name] != want and not abs(got[name] - want) <= digits[name][0] * abs(want) + digits[name][1]
     ]
 
 
-@pytest.mark.parametrize("setting", [*SETTINGS, *TIED])
+@pytest.mark.parametrize("setting", [*SETTINGS, *BATCHES, *TIED])
 def test_numbers_and_sentences_are_pythons(setting: str, ask: Callable[[str], Page]) -> None:
     page = ask(setting)
     assert misses(page, setting) == []
@@ -285,6 +310,10 @@ def test_what_is_just_allowed_has_no_fault(setting: str, address: str, page: Pag
         ("T=2", "T", "choose a whole number from 3"),
         ("steps=0.5", "steps", "Write 1 or more steps"),
         ("steps=1e12", "steps", "beyond a million t₀"),
+        ("B=0", "B", "choose a whole number from 1 to 1000000, or full"),
+        ("B=1.5", "B", "choose a whole number from 1 to 1000000, or full"),
+        ("B=some", "B", "“some” isn't a number for B; write such as 8"),
+        ("B=8&T=64", "B", "B = 8 needs endless sequences here: write T = inf, or B = full"),
         ("opt=momentum&mu=1", "mu", "choose 0 to 0.99"),
         (f"table={quote('ship and')}", "table", "isn’t a class with words and positive counts"),
         (f"table={quote('a: x 1, y 3 z 2')}", "table", "“a: x 1, y 3 z 2” isn’t a class with words"),
@@ -309,6 +338,31 @@ def test_bad_input_gets_a_sentence(setting: str, field: str, sentence: str, addr
     where = ".ss-lab-own" if field == "table" else f"[data-field={field}]"
     page.wait_for_function("document.querySelector('.ss-calculator').dataset.faults !== undefined")
     assert sentence in page.locator(f"{where} .ss-lab-fault").inner_text()
+
+
+def test_the_batch_size_is_in_the_address_and_hides_where_there_are_no_batches(ask: Callable[[str], Page]) -> None:
+    page = ask("")
+    field = page.locator("[data-field=B]")
+    field.locator("input").fill("8")
+    page.wait_for_function("location.hash === '#B=8'")
+    page.wait_for_function(f"{FOUND}.batch === 8")
+    for text in ("", "full"):
+        field.locator("input").fill(text)
+        page.wait_for_function(f"{FOUND}.batch === Infinity && {FOUND}.order === 0")
+    for optimiser, visible in (("flow", False), ("momentum", True), ("adam", False), ("sgd", True)):
+        page.locator("[data-field=opt] select").select_option(optimiser)
+        assert field.is_visible() == visible
+
+
+def test_many_unlike_classes_get_a_sentence_in_place_of_a_long_wait(address: str, page: Page) -> None:
+    words = [f"w{i}" for i in range(60)]
+    rows = (", ".join(f"{word} {1 + (i * n) % 17}" for i, word in enumerate(words)) for n in range(1, 21))
+    table = "\n".join(f"c{n}: {row}, own{n} 9" for n, row in enumerate(rows))
+    page.goto(f"{address}#B=1&M=5000&table={quote(table)}")
+    page.wait_for_function("document.querySelector('.ss-calculator').dataset.state === 'failed'")
+    assert "the order of the classes takes too many steps here; B = full leaves it out" in page.inner_text(
+        ".ss-calculator"
+    )
 
 
 def test_a_table_can_have_a_line_for_each_word(ask: Callable[[str], Page]) -> None:

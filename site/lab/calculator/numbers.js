@@ -62,6 +62,7 @@ function alikeClasses(settings) {
   };
   return {
     system,
+    groups: alikeGroups(settings, probs),
     probs,
     places,
     restOf,
@@ -75,6 +76,14 @@ function alikeClasses(settings) {
       return found;
     },
   };
+}
+
+/** The classes as the order of their draws sees them: one class is followed, and the others are alike. */
+function alikeGroups({ K, M }, probs) {
+  const shared = probs.slice(0, 1);
+  const own = probs.slice(1);
+  const kinds = [1, K - 1].map((size) => ({ size, shared, own }));
+  return { K, M, kinds, types: [[0, 1]] };
 }
 
 /** What the sentences are about Adam's first updates, by name, as scansnap_core.law.adam.first_signs has it. */
@@ -102,7 +111,7 @@ function adamNumbers({ K, M, T, etaY, etaZ, steps }, { system, places }) {
 
 /** What the sentences are about, by name; `classes` as above, or as tableClasses has them. */
 function answerNumbers(settings, classes) {
-  const { K, M, T, etaY, etaZ, mu, steps, opt } = settings;
+  const { K, M, T, etaY, etaZ, mu, steps, opt, B } = settings;
   if (opt === "adam") return adamNumbers(settings, classes);
   const { GRID, HORIZON, END, POINTS } = limits;
   const { probs, places, moduli } = classes;
@@ -123,7 +132,7 @@ function answerNumbers(settings, classes) {
   const [common, first, last] = Object.values(meant).map((group) => group[0]);
   const found = {
     ...{ K, M, T, eta_Y: rates.etaY, eta_Z: rates.etaZ, steps, scan, snap, largest: moduli[0], smallest: moduli[1], uniform: 1 },
-    ...{ batch: Infinity, order: 0, flow: opt === "flow" ? 1 : 0, rho: classes.rho, mu },
+    ...{ batch: B, order: B === Infinity ? 0 : orderShare(classes.groups, settings) / B, flow: opt === "flow" ? 1 : 0, rho: classes.rho, mu },
     several: first === last ? 0 : 1,
     num_tied: places.common.length,
     ...sizesOf(meant),
@@ -142,7 +151,7 @@ function answerNumbers(settings, classes) {
   found.t_drift = T === Infinity ? 0 : firstTime(times, room(states), (moments) => room(rest(moments)));
   const { a, rho, speed } = learned(classes.learningOf(rates), steps, mu);
   const pace = opt === "flow" ? 0 : etaY / K / (1 + mu);
-  found.error = errorOf(a / (T - 1) / Math.sqrt(1 - rho), ((speed * etaZ) / etaY) * pace, pace);
+  found.error = errorOf(a / (T - 1) / Math.sqrt(1 - rho), ((speed * etaZ) / etaY) * pace, pace, found.order);
   const curves = {};
   for (const [name, dynamics] of Object.entries(laws)) {
     const lost = ({ c }) => 1 - c[common] / probs[common];
@@ -213,9 +222,9 @@ function between(x, [places, values], left = values[0]) {
   return i ? values[i - 1] + ((values[i] - values[i - 1]) * (x - places[i - 1])) / (places[i] - places[i - 1]) : values[0];
 }
 
-function errorOf(shortness, step, pace) {
+function errorOf(shortness, step, pace, order) {
   const { SHORTNESS, STEPS, PACES, LEAST } = limits;
-  return Math.max(LEAST, between(shortness, SHORTNESS), between(step, STEPS, 0), between(pace, PACES, 0));
+  return Math.max(LEAST, between(shortness, SHORTNESS), between(step, STEPS, 0), between(pace, PACES, 0), Math.min(order ** 2 / 2, 1));
 }
 
 /** A worker's loop: numbers of each setting. */

@@ -42,6 +42,10 @@ function readSetting(texts) {
     if (table) Object.assign(values, { table, K: table.size });
   }
   if (values.opt !== "momentum") [values.mu] = [0, delete faults.mu];
+  const hasBatches = texts.opt === "sgd" || texts.opt === "momentum";
+  if (!hasBatches) [values.B] = [Infinity, delete faults.B];
+  if (!faults.B && !faults.T && values.B < Infinity && values.T < Infinity)
+    faults.B = `B = ${values.B} needs endless sequences here: write T = inf, or B = full. “scansnap predict --batch-size” takes both.`;
   if (!faults.steps && !(values.steps >= 1)) faults.steps = "Write 1 or more steps, such as 1000.";
   if (Object.keys(faults).length === 0 && values.opt !== "adam") {
     const { snap } = core.moments({ ...values, etaY: values.etaY / (1 - values.mu) });
@@ -143,6 +147,7 @@ function makeCalculator(root) {
     [tableFault.textContent, area.ariaInvalid] = [faults.table ?? "", String(Boolean(faults.table))];
     CLASS_FIELDS.forEach((key) => (fields[key].box.hidden = texts.table.trim() !== ""));
     fields.mu.box.hidden = texts.opt !== "momentum";
+    fields.B.box.hidden = texts.opt === "flow" || texts.opt === "adam";
     const any = Object.keys(faults).length > 0;
     notice.textContent = [unread, any ? "The answer below belongs to the last sound setting." : ""].filter(Boolean).join(" ");
     root.dataset.faults = Object.keys(faults).join(" ");

@@ -57,7 +57,16 @@ function tableClasses({ table, M }) {
     };
     return { flow, look };
   };
-  return { system, probs, places, moduli: [moduli[0], moduli[K - 1]], rho: Math.max(...E.flat()), path, restOf, learningOf };
+  // For the order of classes each class is a kind and a type of its own.
+  const common = words.filter((word) => holders(word) > 1);
+  const kinds = counts.map((row, n) => {
+    const held = [...row.keys()];
+    const probOf = (word) => (row.has(word) ? all[n][held.indexOf(word)] : 0);
+    const alone = held.filter((word) => holders(word) === 1);
+    return { size: 1, shared: common.map(probOf), own: alone.map(probOf) };
+  });
+  const groups = { K, M, kinds, types: kinds.map((_, n) => [n]) };
+  return { system, groups, probs, places, moduli: [moduli[0], moduli[K - 1]], rho: Math.max(...E.flat()), path, restOf, learningOf };
 }
 
 const dot = (u, v) => u.reduce((sum, value, i) => sum + value * v[i], 0);

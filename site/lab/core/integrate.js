@@ -9,9 +9,9 @@ const GROW = 10;
 
 /**
  * The states at `times` (ascending, positive) of y' = rhs(t, y) from y(0) = 0; `visit(i, y)` sees each in its turn.
- * `rtol` bounds the relative error of a step.
+ * `rtol` and `atol` bound the relative and the absolute error of a step.
  */
-function integrate({ size, rhs }, times, rtol, visit) {
+function integrate({ size, rhs }, times, rtol, visit, atol = ATOL) {
   const { A, B, C, E3, E5 } = tableau;
   const stages = B.length;
   const k = Array.from({ length: stages + 1 }, () => new Float64Array(size));
@@ -33,7 +33,7 @@ function integrate({ size, rhs }, times, rtol, visit) {
         e5 += E5[s] * k[s][i];
         e3 += E3[s] * k[s][i];
       }
-      const scale = ATOL + rtol * Math.max(Math.abs(y[i]), Math.abs(next[i]));
+      const scale = atol + rtol * Math.max(Math.abs(y[i]), Math.abs(next[i]));
       five += (e5 / scale) ** 2;
       three += (e3 / scale) ** 2;
     }

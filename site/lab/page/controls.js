@@ -32,7 +32,7 @@ function makeField(key, changed) {
     input.addEventListener("change", () => changed(input.checked ? "1" : "0"));
     box.classList.add("ss-lab-tick");
   } else {
-    const keyboard = field.rule === "weights" || field.rule === "length" ? "text" : "decimal";
+    const keyboard = ["weights", "length", "batch"].includes(field.rule) ? "text" : "decimal";
     input = make("input", { id, type: "text", inputmode: keyboard, autocomplete: "off", spellcheck: "false" });
     input.addEventListener("input", () => changed(input.value));
   }

@@ -45,6 +45,7 @@ const RULES = {
   },
   length: (x, { min, max }) =>
     x === Infinity || (Number.isInteger(x) && x >= min && x <= max) ? "" : `choose a whole number from ${min} to ${max}, or inf`,
+  batch: (x, { min, max }) => (x === Infinity || (Number.isInteger(x) && x >= min && x <= max) ? "" : `choose a whole number from ${min} to ${max}, or full`),
   share: (x, { min, max }) => (x >= min && x <= max ? "" : `choose ${min} to ${max}`),
   time: (x) => (x <= 0 ? "time is positive" : ""), // left out, it is t_0
 };
@@ -64,6 +65,7 @@ function check(texts) {
         faults[key] = `Write 1 to ${field.most} numbers from ${field.min} to ${field.max}, such as 1, 0.8, 0.5.`;
     } else {
       values[key] = text === "" ? NaN : Number(text === "inf" ? "Infinity" : text);
+      if (field.rule === "batch" && ["", "full"].includes(text)) values[key] = Infinity;
       if (field.rule === "table") continue;
       const name = field.label.split(",")[0];
       const broken = RULES[field.rule](values[key], field);
