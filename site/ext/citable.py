@@ -22,7 +22,7 @@ from urllib.parse import urlencode, urljoin
 
 from babel.dates import format_date
 from docutils import nodes
-from page_description import description_of, words_of
+from page_description import description_of, ended, words_of
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from stored_once import citation_of, key_in
@@ -102,7 +102,8 @@ def page_links(
 ) -> dict[str, str]:
     """Say how a page is cited, and where a fault in it is reported and its source is edited."""
     who = " and ".join(name_of(author) for author in cited.authors)
-    book = "" if pagename == app.config.master_doc else f" In: {cited.title},"
+    is_home = pagename == app.config.master_doc
+    what = title if is_home else f"{ended(title)} In: {cited.title}"
     repository = app.config.html_theme_options["repository_url"]
     branch = app.config.html_theme_options["repository_branch"]
     source = Path(app.env.doc2path(pagename)).relative_to(app.srcdir).as_posix()
@@ -110,7 +111,7 @@ def page_links(
         {"title": f"A fault on the page {title}", "body": f"The page: {address}\n\nWhat is wrong: "}
     )
     return {
-        "cite": f"{who}: {title}.{book} version {cited.version}, {cited.released.year}. {address}",
+        "cite": f"{who}: {what}, version {cited.version}, {cited.released.year}. {address}",
         "report": f"{repository}/issues/new?{question}",
         "edit": f"{repository}/edit/{branch}/{source}",
         "bibtex": "../" * pagename.count("/") + f"{key_in(Path(app.srcdir))}.bib",

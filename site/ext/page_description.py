@@ -93,6 +93,17 @@ def words_of(node: nodes.Node) -> str:
     return " ".join("".join(parts(node)).split())
 
 
+def ended(title: str) -> str:
+    """End a title as a sentence: a title that asks has its mark already.
+
+    Examples
+    --------
+    >>> ended("Who wins?"), ended("Theorem 4")
+    ('Who wins?', 'Theorem 4.')
+    """
+    return title if title.endswith((".", "?", "!")) else f"{title}."
+
+
 def plain(tex: str) -> str:
     r"""Write a formula without TeX, as far as letters can.
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from page_description import ended
 from sphinx.application import Sphinx
 
 from scansnap_core.ledger.claims import Claims, read_claims
@@ -43,7 +44,7 @@ def meaning(name: str, title: str, claims: Claims) -> tuple[str, str] | None:
     claim = claims.claims.get(scope.of if scope else name)
     if claim is None:
         return None
-    paragraphs = [f"<strong>{escape(title)}.</strong> {rich(claim.says)}."]
+    paragraphs = [f"<strong>{escape(ended(title))}</strong> {rich(claim.says)}."]
     if scope:
         paragraphs.append(f"<em>Measured on:</em> {rich(scope.scope)}.")
     paragraphs.append(f"<em>Control:</em> {rich(claim.control)}.")

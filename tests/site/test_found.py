@@ -161,7 +161,9 @@ def test_a_page_has_a_date_a_version_and_links_to_correct_it(site: Path, documen
     assert f"{CITED.url}{PDF}" in links
     assert any(link.endswith("changes.html") or link == "#" for link in links)
     (offered,) = page.select(".ss-page-links")
-    assert f"{CITED.url}{document}.html" in offered.select_one("details p").text  # type: ignore[union-attr]
+    cited = offered.select_one("details p").text  # type: ignore[union-attr]
+    assert f", version {CITED.version}, {CITED.released.year}. {CITED.url}{document}.html" in cited
+    assert not re.search(r"[.?!]\.", cited)
     bibtex, report, edit = (str(link["href"]) for link in offered.select("a"))
     assert (site / document).parent.joinpath(bibtex).resolve() == (site / "scansnap.bib").resolve()
     assert report.startswith(f"{CITED.repository}/issues/new?title=A+fault+on+the+page")

@@ -37,6 +37,10 @@ def test_a_number_that_bears_a_claims_name_tells_the_claim_and_one_of_no_claim_n
     found = meaning("fall_later_gradient", "A page", claims)
     assert found is not None
     assert found[0] == "fall_later_gradient"
+    assert found[1].startswith("<p><strong>A page.</strong> ")
+    asking = meaning("fall_later_gradient", "Who wins?", claims)
+    assert asking is not None
+    assert asking[1].startswith("<p><strong>Who wins?</strong> ")
     assert meaning("nothing", "A page", claims) is None
 
 
