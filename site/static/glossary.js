@@ -1,6 +1,7 @@
 "use strict";
 
 // Shows what a term means, from the page's own list of symbols: under the pointer, on focus, and on a phone at the first tap.
+// It does the same for a citation, with the work that is cited.
 // Of a link to another page it shows that page's first sentences, under the pointer and on focus.
 document.addEventListener("DOMContentLoaded", () => {
   const article = document.querySelector(".bd-article");
@@ -10,6 +11,11 @@ document.addEventListener("DOMContentLoaded", () => {
   tip.setAttribute("role", "tooltip");
   article.append(tip);
   let [shown, wanted, before, leaving] = [null, null, null, null];
+  // A browser shows a title under the pointer alone, and would show it beside this one.
+  for (const citation of article.querySelectorAll("a.reference.internal[title]")) {
+    citation.dataset.cited = citation.title;
+    citation.removeAttribute("title");
+  }
 
   /** The symbol and its meaning, as they stand in the list, with nothing that takes the focus. */
   function meaning(anchor) {
@@ -47,11 +53,18 @@ document.addEventListener("DOMContentLoaded", () => {
     row.append(title, words);
     return row;
   }
+  /** The work that a citation names. */
+  function work(citation) {
+    const row = document.createElement("div");
+    row.textContent = citation.dataset.cited;
+    return row;
+  }
   function show(link) {
     clearTimeout(leaving);
     if (shown === link) return;
     wanted = link;
     if (link.dataset.terms) open(link, link.dataset.terms.split(" ").map(meaning));
+    else if (link.dataset.cited) open(link, [work(link)]);
     else preview(link).then((row) => row && wanted === link && open(link, [row])); // until then what is shown stays
   }
   function open(link, rows) {
@@ -98,7 +111,7 @@ document.addEventListener("DOMContentLoaded", () => {
   });
   document.addEventListener("click", (event) => {
     const link = term(event);
-    if (!link?.dataset.terms || event.pointerType !== "touch" || before === link) return; // a second tap follows the link
+    if (!(link?.dataset.terms || link?.dataset.cited) || event.pointerType !== "touch" || before === link) return; // a second tap follows the link
     event.preventDefault();
     show(link);
   });

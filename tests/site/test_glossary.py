@@ -132,6 +132,20 @@ def test_a_link_shows_the_first_sentences_of_its_page(site: Path, page: Page) ->
     assert not tip.is_visible()
 
 
+def test_a_citation_shows_the_work_on_focus_and_at_the_first_tap(site: Path, page: Page, phone: Page) -> None:
+    address, cited = (site / "chapters/index.html").as_uri(), "a.reference[href*='references.html#']"
+    for opened in (page, phone):
+        opened.goto(address)
+        link, tip = opened.locator(f".bd-article {cited}").first, opened.locator("#ss-tip")
+        (link.focus if opened is page else link.tap)()
+        assert "Scan and snap: understanding training dynamics" in tip.inner_text()
+        assert link.get_attribute("aria-describedby") == "ss-tip"
+        assert link.get_attribute("title") is None  # which would show the same once more
+        assert opened.url == address
+    link.tap()
+    phone.wait_for_url("**/references.html#*")
+
+
 def test_every_page_and_every_erratum_has_a_preview(site: Path) -> None:
     text = (site / "_static/previews.js").read_text(encoding="utf8")
     previews = json.loads(text.removeprefix("window.ssPreviews = ").removesuffix(";\n"))
