@@ -121,8 +121,8 @@ def test_trust_says_what_was_recorded() -> None:
     claims, same, contradictions, silent = (sum(int(row[name]) for row in tried) for name in columns)
     assert (contradictions, same + silent) == (0, claims)
     said = (
-        f"the second engine said the same as the first of {same:,} of the {claims:,} claims and controls that it "
+        f"the second engine agreed with the first on {same:,} of the {claims:,} claims and controls that it "
         f"tried, contradicted none, and had no answer to the other {silent} after half a minute each. "
-        f"It doesn't try words of matrices, {untried['claims']} claims and controls"
+        f"It doesn't try products of matrices, {untried['claims']} claims and controls"
     )
     assert said in " ".join((ROOT / "chapters/trust.md").read_text(encoding="utf8").split())

@@ -63,7 +63,7 @@ class Node(NamedTuple):
 def path(
     law: Law, taus: Floats, start: State | None = None, begin: float = 0.0, update: float = 0.0
 ) -> Iterator[State]:
-    """Yield the states at ascending taus > 0, with z to about a thousandth of its largest value.
+    """Yield the states at ascending taus > 0, with z to a hundredth of its largest value.
 
     The states' b is in single precision.
 

@@ -35,7 +35,9 @@ Pair = tuple[Floats, Floats]
 """Values on common tokens, shape (T, C), and on distinct tokens, shape (T, D)."""
 
 MOST_WHOLE = 100_000
-"""The largest state, of about 300 unlike classes, that is integrated as it is, in seconds."""
+"""A state of more numbers, and more types than common tokens, is integrated in two parts. Some 300
+unlike classes of a few words have so many.
+"""
 RTOL = 1e-9
 ATOL = 1e-16
 MOST_RATES = 20_000
@@ -161,10 +163,10 @@ class Law:
     def is_split(self) -> bool:
         """True if ``many_classes`` integrates the law.
 
-        The decoder's part of the state has a number for each pair of the T types, attention's part
-        one for each type and each of C common tokens, and a few more. Where the state is large and
-        most of it is the decoder's (C < T), the decoder is integrated apart from attention, in
-        longer steps. Both ways lead to the same states, within the tolerances.
+        The decoder's part of the state has a number for each pair of the T types. Attention's part
+        has two for each type and each of its tokens. Where the state is large and the pairs are
+        more than the types times the C common tokens, the decoder is integrated apart from
+        attention, in longer steps. Both ways lead to the same z, to a hundredth of its largest.
         """
         many = self.types.common.shape[1] < len(self.types.size)
         return many and self.num_values > MOST_WHOLE
@@ -382,7 +384,7 @@ class Law:
         return np.concatenate([part.ravel() for part in self.rates(self.unpack(packed))])
 
     def path(self, taus: Floats) -> list[State]:
-        """Compute the states at ascending taus = eta_Y t/K above 0, to seven digits, one for each.
+        """Compute the states at ascending taus = eta_Y t/K above 0, to six digits, one for each.
 
         Integration is in x = ln tau, because what happens spreads over many powers of ten of tau.
         So rates per unit of tau are multiplied by dtau/dx = e^x. As ln 0 isn't a number, it begins

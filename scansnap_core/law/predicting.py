@@ -101,9 +101,9 @@ def predict(
     ----------
     classes
         The classes, with any P(n). One of each group of alike classes is integrated. Up to about
-        300 classes that are all unlike are integrated to six digits of the largest z. More are
-        integrated to a hundredth of it; a thousand with some tens of common tokens take some
-        seconds and 300 MB.
+        300 classes that are all unlike are integrated to six digits of the largest z. More, if
+        they are more than their common tokens, are integrated to a hundredth of it; a thousand
+        with some tens of common tokens take some seconds and 300 MB.
     lr_y, lr_z
         eta_Y > 0 and eta_Z >= 0, per step.
     t
@@ -153,9 +153,10 @@ def predict(
         classes has moved it, the largest so far (0 for full batches), whose error is x^2/2. Of 220
         predictions for full batches with an expected error of at most 10 %, 218 were within it. Of
         112 for batches of 1, 2 and 8 at T = inf, on other systems held out, 109 were within it, and
-        111 within 10 %. Of the flows of 40 systems of :mod:`scansnap_core.data.population`, four of
-        each stratum, none was off by more than 2.4 % at five times up to 1000 t_0. The flow itself,
-        by :func:`scansnap_core.solve`, is exact, and of these systems takes half the time.
+        111 within 10 %. Of the flows of 40 systems drawn anew from
+        :mod:`scansnap_core.data.population`, four of each stratum, none was off by more than 2.4 %
+        at five times up to 1000 K ln M. The flow itself, by :func:`scansnap_core.solve`, has the
+        solver's error alone.
 
         With ``runs`` Z, entropy and evidence are those of the runs' mean. ``expected_error`` is 1.8
         standard errors of this mean, ``step`` and ``order`` are not a number, and the attributes
@@ -170,8 +171,9 @@ def predict(
     Raises
     ------
     BadInput
-        Arguments that aren't as above; more than some 300 unlike classes with momentum or a batch
-        size; more results than there is memory for.
+        Arguments that aren't as above; momentum or a batch size with more than 100,000 numbers in
+        the law's state, as some 300 unlike classes of a few words have; more results than there is
+        memory for.
     ~scansnap_core.IntegrationFailed
         Rates so unlike, or times so late, that the law's equations can't be integrated. ``last`` is
         the last time reached, as ``t`` counts it, and ``reached`` the data set of the times asked

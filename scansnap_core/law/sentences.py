@@ -332,7 +332,11 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
         {
             sp.Or(is_flow, sp.And(full, one_by_one < 0.005)): "",
             sp.And(
-                full, sp.Or(mu > 0, finite, one_by_one > 0.5)
+                full, finite
+            ): "In small batches the classes come in random order, which moves z’s mean further; "
+            "“scansnap predict --batch-size” says how far.",
+            sp.And(
+                full, sp.Or(mu > 0, one_by_one > 0.5)
             ): "In small batches the classes come in random order, which moves z’s mean further. "
             "Give a batch size, and this says how far.",
             full: (

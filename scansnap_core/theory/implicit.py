@@ -1,9 +1,9 @@
 """An implicit solver for stiff systems of any size: CVODE of SUNDIALS, in SciPy's clothes.
 
 An implicit method solves equations for the next state at every step. SciPy's do that with the
-Jacobian, a square matrix over all numbers of the state. CVODE with GMRES asks only for products of
-the Jacobian with vectors, and finds each by one more evaluation of the rate of change. So a state
-may be stiff and large at once, as those of real text are.
+Jacobian, a stored square matrix over all numbers of the state. CVODE with GMRES asks only for
+products of the Jacobian with vectors, and finds each by one more evaluation of the rate of change.
+So a state may be stiff and large at once, as those of real text are.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ class Krylov(OdeSolver):
         The rate of change, the time and the state at which it begins, and the last time.
     rtol, atol
         The relative and the absolute tolerance.
+    unused
+        Other settings that ``solve_ivp`` passes to every solver; they are left out.
 
     Examples
     --------
