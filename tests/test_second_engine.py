@@ -15,7 +15,8 @@ from sympy import LambertW, Rational, Symbol, exp, log, sqrt
 from scansnap_core.ledger import Certificate
 from tests.site.book import ROOT
 from tools import second_engine
-from tools.second_engine import FALSE, NO_ANSWER, NOT_TRIED, PROVED, at_point, from_zero, in_time, over_box, watched
+from tools.interval_claims import FALSE, NO_ANSWER, PROVED, at_point, from_zero, over_box
+from tools.second_engine import NOT_TRIED, in_time, watched
 
 u, v = Symbol("u", real=True), Symbol("v", real=True)
 
