@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 import sympy as sp
+from mpmath import iv
 from sympy import LambertW, Rational, Symbol, exp, log, sqrt
 
 from scansnap_core.ledger import Certificate
+from scansnap_core.theory.certify.language import read
 from tests.site.book import ROOT
 from tools import second_engine
-from tools.interval_claims import FALSE, NO_ANSWER, PROVED, at_point, from_zero, over_box
+from tools.interval_claims import FALSE, NO_ANSWER, PROVED, at_point, from_zero, on_intervals, over_box
 from tools.second_engine import NOT_TRIED, in_time, watched
 
 u, v = Symbol("u", real=True), Symbol("v", real=True)
@@ -37,6 +39,21 @@ u, v = Symbol("u", real=True), Symbol("v", real=True)
 )
 def test_intervals(expression: Any, box: Any, said: str) -> None:
     assert over_box(expression, box, time.monotonic() + (1 if said == NO_ANSWER else 60)) == said
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [u + v - 2, u * v, u**3 * v, (u + v) ** -2, exp(u * v), log(u + v), sqrt(u * v), LambertW(u), LambertW(-u * v, -1)],
+    ids=str,
+)
+def test_slopes_are_sympys_derivatives(expression: Any) -> None:
+    """A wrong slope would prove what is false: the mean value is taken by it."""
+    at = {u: Rational(1, 3), v: Rational(2, 5)}
+    point = [iv.mpf(number.p) / number.q for number in at.values()]
+    found = on_intervals(read(expression, [u, v]))(point)
+    for value, exact in zip((found.value, *found.slopes), (expression, *(expression.diff(x) for x in at)), strict=True):
+        assert float(value.mid) == pytest.approx(float(exact.subs(at).evalf(30)), rel=1e-12)
+        assert float(value.delta) < 1e-15
 
 
 def test_points_and_zeros() -> None:
