@@ -118,8 +118,9 @@ def numbers_and_tokens(
 
     How far they can be trusted:
 
-    - ``error``: :func:`~scansnap_core.predict`'s ``expected_error`` at ``steps``
-    - ``order``: the largest share of z so far by which the order of classes has changed it
+    - ``likely``, ``error``: :func:`~scansnap_core.predict`'s ``likely_error`` and
+      ``expected_error`` at ``steps``
+    - ``order``: the share of z by which the order of classes has changed it by then
 
     For Adam instead of the forces and the movement:
 
@@ -174,6 +175,7 @@ def numbers_and_tokens(
             # The sentences say how far the forecast may be off.
             warnings.simplefilter("ignore", PredictionOutOfRange)
             forecast = predict(classes, lr_y, lr_z, steps, batch_size=batch_size, **how)
+    found["likely"] = forecast.likely_error.values[-1]
     found["error"] = forecast.expected_error.values[-1]
     # Of the mean of runs nothing is known about the order alone.
     found["order"] = np.nan_to_num(forecast.order.values[-1])

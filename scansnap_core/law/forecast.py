@@ -14,7 +14,7 @@ from scipy import special
 
 from scansnap_core.data.sequences import ATTRIBUTE, Floats, SequenceClasses, checksum
 from scansnap_core.law import closed
-from scansnap_core.law.drawn_texts import Runs, error_of_mean
+from scansnap_core.law.drawn_texts import SCALE, Runs, error_of_mean
 from scansnap_core.law.expected_error import shortness_of
 from scansnap_core.law.memory import Law, State
 from scansnap_core.law.types import mean_by
@@ -65,7 +65,10 @@ def empty_forecast(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.D
             "phase": (by_class, np.full((recorded.size, K), max(PHASES, key=len))),
             "shortness": ("recorded", np.empty(recorded.size), {"units": "logits per token"}),
             "step": ("recorded", np.empty(recorded.size), {"units": "1"}),
+            "growth": ("recorded", np.empty(recorded.size), {"units": "1"}),
             "order": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
+            "largest_order": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
+            "likely_error": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
             "expected_error": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
         },
         coords={
@@ -142,7 +145,10 @@ def fill_by_runs(found: xr.Dataset, law: Law, runs: Runs, taus: Floats) -> None:
         trust = {
             "shortness": shortness_of(law, state, found.seq_len),
             "step": np.nan,
+            "growth": np.nan,
             "order": np.nan,
+            "largest_order": np.nan,
+            "likely_error": errors[i] / SCALE,
             "expected_error": errors[i],
         }
         for name, values in (described(law, state, tau) | trust).items():

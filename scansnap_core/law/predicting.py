@@ -8,6 +8,7 @@ Clock: tau = eta_Y t/K.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TypeVar
@@ -35,10 +36,13 @@ from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.law import many_classes
 from scansnap_core.law.drawn_texts import LEAST_RUNS, train_on_texts
 from scansnap_core.law.expected_error import (
+    Causes,
+    Oscillation,
     errors_by_cause,
     order_of,
     shortness_of,
     step_of,
+    update_sizes,
     warn,
 )
 from scansnap_core.law.forecast import described, empty_forecast, fill_by_runs
@@ -61,7 +65,7 @@ LONG = Rule(
     "pass 3 or more; at 2 there is nothing to predict",
 )
 FINITE = number(says="ratios of rates and times times rates are finite", remedy="use smaller ones")
-LOOK = 1.5
+LOOK = 1.2
 """The size of updates is evaluated after the first update, and whenever time has grown by this
 factor since.
 """
@@ -243,7 +247,7 @@ def predict(
             batch_size=batch_size,
         )
         fill_by_runs(found, law, mean, taus)
-        warn(found, 0.0)
+        warn(found)
         return found
 
     _check_size(law, mu, batch_size)
@@ -270,33 +274,37 @@ def predict(
         order = OrderTerm(classes, types, ratio, pace, seq_len=seq_len, momentum=mu)
         shifts = itertools.chain([None] * unseen.size, _until_it_fails(order.path, moments))
 
-    finite_pace = 0.0 if is_flow else pace / (1 + mu)
+    sizes = update_sizes(types, pace, mu, batch_size)
     num_recorded = 0
-    largest_step = 0.0
+    oscillation = Oscillation(update)
     largest_order = 0.0
     try:
         for tau, state, shift in zip([*unseen, *moments], states, shifts, strict=True):
-            step = 0.0 if is_flow or not state.a[0] else step_of(law, state) * finite_pace
+            step = 0.0 if is_flow or not state.a[0] else step_of(law, state, sizes)
             order_share = 0.0
             if batch_size is not None and shift is not None:
                 order_share = order_of(law, state, shift) / batch_size
                 state = _shifted(state, shift, batch_size)
 
-            # The largest values so far are taken at fixed times. So they don't depend on which
-            # other times are asked for.
+            # What depends on the times before is evaluated at fixed times. So it doesn't depend on
+            # which other times are asked for.
+            growth = oscillation.growth(tau, step, keep=tau in looks)
             if tau in looks:
-                largest_step = max(largest_step, step)
                 largest_order = max(largest_order, order_share)
             if tau == taus[num_recorded]:
                 shortness = shortness_of(law, state, seq_len)
-                step_so_far = max(largest_step, step)
                 order_so_far = max(largest_order, order_share)
-                errors = errors_by_cause(shortness, step_so_far, finite_pace, order_so_far)
+                between = math.sqrt(order_share * order_so_far)
+                causes = Causes(shortness, growth, between)
+                errors = errors_by_cause(causes)
                 trust = {
                     "shortness": shortness,
-                    "step": step_so_far,
-                    "order": order_so_far,
-                    "expected_error": errors.max(),
+                    "step": step,
+                    "growth": growth,
+                    "order": order_share,
+                    "largest_order": order_so_far,
+                    "likely_error": errors.likely.max(),
+                    "expected_error": errors.expected.max(),
                 }
                 for name, values in (described(law, state, tau) | trust).items():
                     found[name].values[num_recorded] = values
@@ -305,7 +313,7 @@ def predict(
         failure.last = None if failure.last is None else failure.last / update
         failure.reached = found.isel(recorded=slice(num_recorded)) if num_recorded else None
         raise
-    warn(found, finite_pace)
+    warn(found)
     return found
 
 

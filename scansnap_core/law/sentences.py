@@ -13,7 +13,8 @@ from scansnap_core.theory import formulas
 from scansnap_core.theory.formulas import K, M, eta_Y, eta_Z, h_, t
 
 # These symbols have no assumptions, because SymPy takes a real symbol to be finite.
-T, steps, snap, t_drift, t_memory, error = sp.symbols("T steps snap t_drift t_memory error")
+T, steps, snap, t_drift, t_memory = sp.symbols("T steps snap t_drift t_memory")
+likely, error = sp.symbols("likely error")
 batch, order, flow, rho, mu, one_by_one = sp.symbols("batch order flow rho mu one_by_one")
 largest, smallest, uniform, several, square = sp.symbols(
     "largest smallest uniform several square_first"
@@ -68,7 +69,8 @@ unequal = sp.Eq(several, 1)
 ahead = sp.And(sp.Eq(several, 1), widened > 1.1)
 behind = sp.And(sp.Eq(several, 1), widened < 0.9)
 never = sp.Float(1e15)
-trusted = error <= LIKELY
+trusted = likely <= LIKELY
+sure = error <= LIKELY
 full = sp.Eq(batch, sp.oo)
 is_flow = sp.Eq(flow, 1)
 
@@ -308,21 +310,33 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
     "How sure": [
         {
             sp.And(
-                trusted, is_flow
+                sure, is_flow
             ): "The gradient flow's z at t = {steps} should lie within {error%} of the "
             "forecast: in nine of ten such forecasts it did.",
             sp.And(
-                trusted, full
+                sure, full
             ): "For full batches, which show all classes at once, z at t = {steps} should lie "
             "within {error%} of the forecast: in nine of ten such forecasts it did.",
-            trusted: (
+            sure: (
                 "In batches of {batch} SGD’s mean of z at t = {steps} should lie within "
                 "{error%} of the forecast: in nine of ten such forecasts it did. "
                 "Single runs scatter around the mean."
             ),
+            sp.And(trusted, error < 1): (
+                "Of the forecasts of this kind half were off by less than {likely%} of the whole "
+                "z, and nine in ten by less than {error%}."
+            ),
+            trusted: (
+                "Of the forecasts of this kind half were off by less than {likely%} of the whole "
+                "z, but one in ten by 100 % or more."
+            ),
             error < 1: (
-                "Don’t trust these sizes for SGD: forecasts of this kind were off "
-                "by up to {error%} of the whole z."
+                "Don’t trust these sizes for SGD: half of the forecasts of this kind were off "
+                "by more than {likely%} of the whole z, and one in ten by more than {error%}."
+            ),
+            likely < 1: (
+                "Don’t trust these sizes for SGD: half of the forecasts of this kind were off "
+                "by more than {likely%} of the whole z, and one in ten by 100 % or more."
             ),
             always: (
                 "Don’t trust these numbers for SGD: forecasts of this kind were "
@@ -345,12 +359,12 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
                 "part of that in batches of B. Give a batch size, and this says how far later."
             ),
             order < 0.005: (
-                "Until then the random order in which the classes come has moved z’s mean by "
+                "By then the random order in which the classes come has moved z’s mean by "
                 "less than 0.5 %; the sizes above leave this out."
             ),
             always: (
-                "Until then the random order in which the classes come has moved z’s mean by "
-                "up to {order%}; the sizes above leave this out."
+                "By then the random order in which the classes come has moved z’s mean by "
+                "{order%}; the sizes above leave this out."
             ),
         },
     ],

@@ -69,7 +69,10 @@ TIES = {name: getattr(trials, name) for name in ("TIED", "ALIKE")}
 WORDS = {name: getattr(answer, name) for name in ("MOST_NAMED", "GROUPS", "COUNTS")}
 ORDER = {"ONE_BY_ONE": inertia.ONE_BY_ONE, "LOOK": predicting.LOOK}
 ORDER |= {"DIFFERENCE": order.DIFFERENCE, "ORDER_RTOL": order.RTOL, "ORDER_ATOL": order.ATOL}
-TABLES = {name: getattr(expected_error, name) for name in ("SHORTNESS", "STEPS", "PACES", "LEAST")}
+TABLES = {
+    name: getattr(expected_error, name)
+    for name in ("SHORTNESS", "GROWTHS", "ORDERS", "LEAST", "ROUNDS")
+}
 
 
 def derived_script(name: str, formulas: dict[str, sp.Expr]) -> str:

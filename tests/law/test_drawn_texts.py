@@ -14,7 +14,7 @@ import scansnap_core as ss
 from scansnap_core.law import types_of
 from scansnap_core.law.drawn_texts import LEAST_RUNS, error_of_mean, train_on_texts
 from tests.refusing import refuses
-from tools.recording.validity import descent
+from tools.recording.short_texts import descent
 
 RUNS = 200
 CLASSES = ss.with_overlap(3, 50, 0.6, distinct_weights=[1, 0.5])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 import warnings
@@ -11,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import xarray as xr
 
 import scansnap_core as ss
 from scansnap_core.base.rules import RATE, SEQ_LEN
@@ -89,20 +87,8 @@ def test_regimes_and_shortness_are_those_of_z_and_evidence(lr_z: float) -> None:
         np.add.at(holders, compact.query_row, compact.probs)
         assert (at.regime.values == np.where(holders > 0, np.where(memory < 1, 1, 2), 0)).all()
         seen |= set(at.regime.values.ravel().tolist())
-        nearest = np.triu(f @ f.T, 1).max()
-        assert at.shortness.item() == pytest.approx(a.max() / (10**6 - 1) / np.sqrt(1 - nearest), rel=1e-3, abs=0)
+        assert at.shortness.item() == pytest.approx(a.max() / (10**6 - 1), rel=1e-12, abs=0)
     assert seen == {0, 1, 2}
-
-
-def test_the_largest_step_so_far_is_how_fast_z_turns_back() -> None:
-    """Its definition, with the rate of evidence as a difference quotient."""
-    lr_y, t = 0.2, np.geomspace(0.5, 2000, 800)
-    found = ss.predict(CLASSES, lr_y, lr_y / 10, t)
-    a, pace = found.evidence.values[:, 0], lr_y / 2
-    f = spectrum.F(CLASSES.compact.probs, found.Z.values[:, CLASSES.compact.query_row])
-    pushes = 0.1 * (f**2).sum(axis=-2).max(axis=-1)  # of the token that is pushed most: the common one, by two classes
-    expected = pace * np.maximum.accumulate(pushes * a * np.gradient(a, t * pace))
-    assert found.step.values[100:] == pytest.approx(expected[100:], rel=0.02, abs=0)
 
 
 @pytest.mark.filterwarnings("ignore::scansnap_core.PredictionOutOfRange")
@@ -111,7 +97,7 @@ def test_how_far_to_trust_it_does_not_depend_on_the_other_times() -> None:
         many = ss.predict(CLASSES, 1, 2, [3, 10, 17, 40, 300, 1000], **how)
         for moment in (1, 3, 5):
             alone = ss.predict(CLASSES, 1, 2, [float(many.recorded[moment])], **how)
-            for name in ("step", "order", "expected_error"):
+            for name in ("growth", "order", "largest_order", "likely_error", "expected_error"):
                 assert alone[name].item() == pytest.approx(many[name].values[moment], rel=2e-3, abs=0), (how, name)
 
 
@@ -227,12 +213,25 @@ def test_inside_its_range_it_is_silent() -> None:
             assert (found.expected_error <= 0.1).all()
 
 
+def test_a_fast_decoder_and_fast_attention_that_is_soon_over_do_no_harm() -> None:
+    """Neither did descent leave the law here; its largest updates were far above what an oscillation needs."""
+    recipe: dict[str, Any] = {"steps": 100, "record": [3, 10, 100], "batch_size": None, "seq_len": math.inf}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for lr_y, lr_z in ((20, 0.1), (1, 30)):
+            found = ss.predict(CLASSES, lr_y, lr_z, [3, 10, 100])
+            Z = ss.train(CLASSES, lr_y=lr_y, lr_z=lr_z, **recipe).Z.isel(seed=0, rate=0).values
+            assert off(found.Z.values, Z).max() < 0.01
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"seq_len": 8}, r"z may be off by .*at t = 1000, .*at 2 of 3 times: sequences of T = 8 are too short"),
-        ({"lr_z": 10}, r"z may be off by 100 % or more .*: updates are so large that training overshoots; use smaller"),
-        ({"lr_y": 20}, r"at 3 of 3 times: updates are so large"),
+        ({"seq_len": 8}, r"off by 30 % of its size .*at t = 1000 .*at 2 of 3 times: sequences of T = 8 are too short"),
+        (
+            {"lr_z": 6},
+            r"off by 100 % or more of its size .*: updates are so large that training overshoots; use smaller",
+        ),
     ],
 )
 def test_outside_its_range_it_warns_and_says_how_far(changes: dict[str, Any], message: str) -> None:
@@ -244,32 +243,6 @@ def test_outside_its_range_it_warns_and_says_how_far(changes: dict[str, Any], me
     assert len(caught) == 1
     if "seq_len" not in changes:  # a flow takes no steps
         assert ss.predict(CLASSES, t=[100], optimizer="flow", **arguments).expected_error.item() == 0.03
-
-
-def test_short_sequences_and_near_classes_are_short_in_the_same_measure() -> None:
-    far, near = (ss.with_overlap(2, 1000, rho, distinct_weights=[1, 2]) for rho in (0.1, 0.9))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ss.PredictionOutOfRange)
-        first, longer, second = (
-            ss.predict(classes, 1, 0.01, [200], seq_len=T).isel(recorded=0)
-            for classes, T in ((far, 65), (far, 129), (near, 65))
-        )
-    assert first.shortness.item() == pytest.approx(2 * longer.shortness.item(), rel=0.02, abs=0)
-    evidence = first.evidence.values.max()
-    assert first.shortness.item() == pytest.approx(evidence / 64 / np.sqrt(0.9), rel=0.01, abs=0)
-    assert second.shortness > 2 * first.shortness
-
-
-def test_what_it_expects_of_systems_held_out_is_what_was_measured() -> None:
-    record = xr.load_dataset(Path(__file__).parents[2] / "results" / "validity.nc", engine="h5netcdf")
-    assert json.loads(record.source)["seeds"] == {"short": 601, "steps": 603}
-    for arm in ("short", "steps"):
-        error, expected, system = (record[f"{arm}_{name}"].values for name in ("error", "expected_error", "system"))
-        held_out = system >= 8
-        inside = expected <= 0.1
-        assert np.mean(error[held_out & inside] <= 0.1) > 0.95
-        assert np.mean(error[held_out] <= np.maximum(expected[held_out], 0.1)) > 0.85
-        assert np.mean(error[held_out & ~inside] > 0.1) > 0.3
 
 
 @pytest.mark.parametrize("stratum", STRATA)
@@ -286,17 +259,6 @@ def test_flows_of_endless_sequences_are_met_as_announced_in_each_stratum(stratum
         # The control: attention that the decoder's errors move, and no memory or overlap, is off by more.
         law = ss.solve(IdealisedFlow(drawn.classes, 1, drawn.ratio), times, rtol=1e-8).Z.values
         assert (off(law, exact) > 0.03).any(), number
-
-
-def test_what_it_expects_of_small_batches_on_systems_held_out_is_what_was_measured() -> None:
-    record = xr.load_dataset(Path(__file__).parents[2] / "results" / "order.nc", engine="h5netcdf")
-    record = record.isel(point=np.flatnonzero(record.noise < 0.06))  # where the runs say what z is
-    error, full, expected = (record[name].values for name in ("error", "full_error", "expected_error"))
-    inside = expected <= 0.1
-    assert (inside.sum(), (error <= expected)[inside].sum(), (error <= 0.1)[inside].sum()) == (112, 109, 111)
-    assert np.mean(error <= expected) > 0.95
-    assert np.mean(full <= 0.03) < 0.4  # control: what full batches announce
-    assert np.median(error) < 0.1 * np.median(full)
 
 
 def test_a_failure_gives_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from lab_widgets import calculator_script
 from playwright.sync_api import BrowserContext, Page
 
 from scansnap_core.base.digits import digits
-from scansnap_core.law.expected_error import PACES, SHORTNESS, STEPS, errors_by_cause
+from scansnap_core.law.expected_error import GROWTHS, ORDERS, SHORTNESS, Causes, errors_by_cause
 from scansnap_core.law.order import effective_draws
 from tests.site.book import ROOT
 from tests.site.lab_page import FIELDS, write_page
@@ -56,7 +56,7 @@ def calculator(browser: BrowserContext, tmp_path_factory: pytest.TempPathFactory
     script = head + rest.partition('document.querySelectorAll(".ss-calculator")')[0]
     assert script.count("return { attention,") == 1
     script = script.replace(
-        "return { attention,", "return { firstTime, errorOf, orderShare, effectiveDraws, attention,"
+        "return { attention,", "return { firstTime, errorsOf, orderShares, effectiveDraws, attention,"
     )
     page = opened(browser, tmp_path_factory.mktemp("calculator"), script)
     yield page
@@ -543,22 +543,18 @@ def test_when_values_first_pass_0(calculator: Page) -> None:
     assert [calculator.evaluate(constant, sign) for sign in (1, -1, 0)] == ["0", "Infinity", "Infinity"]
 
 
-def test_the_expected_error_is_the_tables_at_their_entries_and_between(calculator: Page) -> None:
-    """And below the first and beyond the last. Of the order of classes it is half the square of its share."""
-    for share in (0.0, 0.3, 1.2, 3.0):
-        want = errors_by_cause(0.0, 0.0, 0.0, share).max()
-        assert calculator.evaluate("share => core.errorOf(0, 0, 0, share)", share) == pytest.approx(want, rel=1e-9)
-    tables = {"shortness": SHORTNESS, "step": STEPS, "pace": PACES}
-    for name, (places, _) in tables.items():
+def test_errors_to_expect_are_the_tables_at_their_entries_and_between(calculator: Page) -> None:
+    """And below the first and beyond the last."""
+    tables = {"shortness": SHORTNESS, "growth": GROWTHS, "order": ORDERS}
+    for name, (places, *_) in tables.items():
         middles = [(low + high) / 2 for low, high in pairwise(places)]
         beside = [place * (1 + side * 1e-9) for place in places for side in (-1, 1)]
         for x in (0.0, places[0] / 2, *places, *middles, *beside, 2 * places[-1]):
             given = [x if name == other else 0.0 for other in tables]
-            want = errors_by_cause(given[0], given[1], given[2], 0.0).max()
-            assert calculator.evaluate("given => core.errorOf(...given, 0)", given) == pytest.approx(want, rel=1e-9), (
-                name,
-                x,
-            )
+            want = errors_by_cause(Causes(*given))
+            found = calculator.evaluate("given => core.errorsOf(...given)", given)
+            assert found["likely"] == pytest.approx(want.likely.max(), rel=1e-9), (name, x)
+            assert found["expected"] == pytest.approx(want.expected.max(), rel=1e-9), (name, x)
 
 
 def test_the_order_moves_nothing_where_classes_share_nothing(calculator: Page) -> None:
@@ -566,10 +562,11 @@ def test_the_order_moves_nothing_where_classes_share_nothing(calculator: Page) -
     share = """shared => {
       const left = 1 - (shared[0] ?? 0);
       const kinds = [0.7, 0.6].map((p) => ({ size: 1, shared, own: [p * left, (1 - p) * left] }));
-      return core.orderShare({ M: 100, K: 2, kinds, types: [[0], [1]] }, { etaY: 1, etaZ: 0.1, mu: 0, steps: 50 });
+      return core.orderShares({ M: 100, K: 2, kinds, types: [[0], [1]] }, { etaY: 1, etaZ: 0.1, mu: 0, steps: 50 });
     }"""
-    assert calculator.evaluate(share, []) == 0
-    assert calculator.evaluate(share, [0.4]) > 0.01
+    assert calculator.evaluate(share, []) == {"now": 0, "largest": 0}
+    moved = calculator.evaluate(share, [0.4])
+    assert moved["largest"] > moved["now"] > 0.01
 
 
 def test_momentums_draws_count_as_the_packages(calculator: Page) -> None:

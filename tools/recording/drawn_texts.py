@@ -1,8 +1,8 @@
 """The mean of a few runs on drawn texts, beside our law, where sequences are as short as sentences.
 
 ``text``: the counts of WikiText-2 before a query word, with its next words as classes. What z is,
-many runs with other seeds say. ``small``: the short sequences of :mod:`tools.recording.validity`,
-where exact descent says it. How many standard errors of the mean are announced was set on the
+many runs with other seeds say. ``small``: the systems of :mod:`tools.recording.short_texts`, where
+exact descent says it. How many standard errors of the mean are announced was set on the
 queries of ``CALIBRATED`` and on the first half of the small systems. The others were held out.
 Writes ``drawn_texts.nc``.
 """
@@ -25,7 +25,7 @@ from scansnap_core.storage.provenance import provenance
 from scansnap_core.text.corpus import UNK, Corpus, load_corpus
 from scansnap_core.text.samples import samples_after
 from tools.recording.real_text import LEAST_NEXT, RESULTS
-from tools.recording.validity import COUNTS, MARKS, PACE, RATIOS, SEEDS, descent, small
+from tools.recording.short_texts import COUNT, MARKS, PACE, RATIOS, SEED, descent, small
 
 CALIBRATED = [("the", 4, 10), ("the", 6, 20), ("and", 4, 40), ("and", 6, 10), (",", 4, 20)]
 HELD_OUT = [(query, K, T) for query in ("in", "of") for K in (5, 8) for T in (12, 32)]
@@ -135,15 +135,15 @@ def of_text(corpus: Corpus) -> list[tuple[float, ...]]:
 
 def of_small() -> list[tuple[float, ...]]:
     """Measure on few tokens, in full batches: rows of :data:`FIELDS`."""
-    rng = np.random.default_rng(SEEDS["short"])
+    rng = np.random.default_rng(SEED)
     rows = []
-    for number in tqdm(range(COUNTS["short"]), disable=None):
+    for number in tqdm(range(COUNT), disable=None):
         classes = small(rng, number)
         lr_y = PACE * classes.num_classes
         for T, ratio in ((T, ratio) for T in LENGTHS for ratio in RATIOS):
             how: dict[str, Any] = {"lr_y": lr_y, "lr_z": lr_y * ratio, "seq_len": T}
             Z = descent(classes, lr_y, lr_y * ratio, T)
-            setting = (0, number >= COUNTS["short"] // 2, classes.num_classes, T, ratio, 0)
+            setting = (0, number >= COUNT // 2, classes.num_classes, T, ratio, 0)
             found = compared(classes, Z, np.zeros(len(MARKS)), MARKS, True, **how)
             rows += [(*setting, *row) for row in found]
     return rows

@@ -1,216 +1,227 @@
-"""How far predictions are off where the law leaves its range: ``predict`` against exact descent on
-random systems.
+"""How far predictions are off where the law leaves its range: ``predict`` against SGD on systems
+drawn from the population.
 
-``short``: sequences of T = 4 to 64, against full-batch descent on the mean over all token counts
-that a sample can have. ``steps``: rates of 0.5 to 8 at T = infinity, against full-batch descent.
-The first half of the systems set the tables of :mod:`scansnap_core.law.expected_error`; the
-second was held out. Writes ``validity.nc``.
+``endless``: sequences of T = infinity, in full batches and in batches of 1, 2 and 8, without and
+with momentum, at rates up to where training overshoots. ``short``: sequences of T = 8 to 256, in
+full batches and in batches of 1 and 8. In both, SGD's z is the mean over many runs, ``noise`` is
+the standard error of this mean, and ``full_error`` is the error of what is predicted for full
+batches. The tables of :mod:`scansnap_core.law.expected_error` were set on the systems of another
+seed. Writes ``validity.nc``.
 """
 
 import argparse
 import json
 import math
 import warnings
-from typing import Any
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
-from scipy import sparse
-from scipy.special import gammaln
 from tqdm import tqdm
 
-from scansnap_core import (
-    IntegrationFailed,
-    PredictionOutOfRange,
-    SequenceClasses,
-    predict,
-    train,
-    with_overlap,
-)
+from scansnap_core import IntegrationFailed, PredictionOutOfRange, predict, train
 from scansnap_core.base import files
+from scansnap_core.data.population import STRATA, System, log_uniform, system
 from scansnap_core.law import trials
 from scansnap_core.storage.provenance import provenance
 from tools.recording.real_text import RESULTS
 
-SEEDS = {"short": 601, "steps": 603}
-COUNTS = {"short": 16, "steps": 16}
-LENGTHS = (4, 8, 16, 32, 64)
-RATIOS = (0.01, 1.0)
-PACE = 0.25
-MARKS = (4, 12, 40, 120)
-LONGEST = {3: 64, 4: 16}
-"""T up to which all counts are gone through, by how many tokens a class holds."""
-RATES = (0.5, 2.0, 8.0)
-FAST = (0.1, 1.0, 10.0)
-STEPS = (3, 10, 30, 100)
-MOST_CLASSES = 8
-MOST_WITH_MOMENTUM = 3
-FIELDS = (
-    "system",
-    "seq_len",
-    "lr_y",
-    "lr_z",
-    "momentum",
-    "updates",
-    "error",
-    "expected_error",
-    "shortness",
-    "step",
-)
+SEED = 605
+"""The systems that are recorded, held out."""
+SET = 604
+"""``--seed`` with this number draws the systems that set the tables."""
+SYSTEMS = 6
+"""Systems of each stratum."""
+MOST_CLASSES = 12
+PACES = (0.02, 3.0)
+SLOW = (0.05, 0.7)
+"""eta_Y/K of endless and of short sequences is drawn between these, uniformly in its logarithm."""
+USUAL = (0.2, 3.0)
+"""For half of the systems on endless sequences eta_Y itself is drawn between these."""
+TIMES = (0.2, 0.5, 1.0, 2.0, 5.0, 20.0)
+"""The times, in units of t_0 = K ln(M)/eta_Y."""
+MOST_UPDATES = {"endless": 800, "short": 400}
+MOMENTUM = 0.9
+SMALL = (2, 8)
+LENGTHS = (8, 16, 32, 64, 128, 256)
+BATCHES = {0: 4, 1: 400, 8: 100}
+"""Batch sizes of short sequences, 0 for full batches, and how many runs the mean is of."""
+MOST_IN_ORDER = 5
+"""More classes are trained in full batches alone: at finite T the order of many costs minutes."""
+FULL = 512
+"""Full batches of short sequences are played by batches of this size."""
+RUNS = 1000
+"""The runs of endless sequences."""
+TOLD = ("shortness", "growth", "order", "largest_order")
+SETTING = ("stratum", "number", "num_classes", "seq_len", "lr_y", "lr_z", "batch_size", "momentum")
+FIELDS = (*SETTING, "updates", "largest", "error", "full_error", "noise", *TOLD)
 
 
-def small(rng: np.random.Generator, number: int) -> SequenceClasses:
-    """Two to five classes of three or four tokens: in turn overlaps below a half, above, unequal,
-    and a near pair.
-    """
-    kind = number % 4
-    K = int(rng.integers(2, 6))
-    M = int(10 ** rng.uniform(2, 5))
-    if kind < 2:
-        low, high = ((0.03, 0.5), (0.5, 0.95))[kind]
-        rho = (
-            math.exp(rng.uniform(math.log(low), math.log(high)))
-            if kind == 0
-            else float(rng.uniform(low, high))
+class Setting(NamedTuple):
+    """How a system is trained; a batch size of 0 stands for full batches."""
+
+    drawn: System
+    seq_len: float
+    lr_y: float
+    batch_size: int
+    momentum: float
+
+    def predicted(self, marks: list[int], batch_size: int) -> xr.Dataset | None:
+        """Predict it in silence; None where the law can't be integrated."""
+        how: dict[str, Any] = {"seq_len": self.seq_len, "batch_size": batch_size or None}
+        if self.momentum:
+            how |= {"optimizer": "momentum", "momentum": self.momentum}
+        drawn = self.drawn
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PredictionOutOfRange)
+            try:
+                return predict(drawn.classes, self.lr_y, self.lr_y * drawn.ratio, marks, **how)
+            except IntegrationFailed as error:
+                print(f"{self}: {error}")
+                return None
+
+    def compared(
+        self, marks: list[int], found: xr.Dataset, mean: np.ndarray, scatter: np.ndarray
+    ) -> Iterator[tuple[Any, ...]]:
+        """Compare a forecast with the mean of Z over runs and its standard error, time by time."""
+        drawn = self.drawn
+        setting = (
+            drawn.stratum,
+            drawn.number,
+            drawn.classes.num_classes,
+            self.seq_len,
+            self.lr_y,
+            self.lr_y * drawn.ratio,
+            self.batch_size,
+            self.momentum,
         )
-        return with_overlap(K, M, rho, distinct_weights=rng.uniform(0.2, 1, 2))
-    K = max(K, 3)
-    P = np.zeros((K, 2 + 2 * K))
-    for n in range(K):
-        P[n, n % 2] = rng.uniform(0.1, 1)
-        P[n, 2 + 2 * n : 4 + 2 * n] = rng.uniform(0.2, 1, 2)
-    if kind == 3:  # the second class holds what the first does, and little of its own
-        P[1] = 0
-        P[1, [0, 2, 3]] = P[0, [0, 2, 3]] * rng.uniform(0.7, 1.3, 3)
-        P[1, 4] = 0.3 * rng.uniform(0.5, 1) * P[0].max()
-    probs = sparse.lil_array((K, M + 20))
-    probs[:, : P.shape[1]] = P / P.sum(axis=1, keepdims=True)
-    return SequenceClasses(sparse.csr_array(probs), query_of=[M + 19] * K)
+        # The law of full batches, as a control.
+        full = self.predicted(marks, 0) if self.batch_size else found
+        whole = size(mean)
+        columns = [
+            marks,
+            np.abs(mean).max(axis=(1, 2)),
+            size(found.Z.values - mean) / whole,
+            np.full(len(marks), np.nan) if full is None else size(full.Z.values - mean) / whole,
+            size(scatter) / whole,
+            *(found[name].values for name in TOLD),
+        ]
+        for point in zip(*columns, strict=True):
+            yield (*setting, *point)
 
 
-def counts(total: int, tokens: int) -> np.ndarray:
-    """List all counts of ``tokens`` tokens that sum to the total."""
-    if tokens == 1:
-        return np.full((1, 1), total)
-    parts = [(first, counts(total - first, tokens - 1)) for first in range(total + 1)]
-    return np.concatenate(
-        [np.hstack([np.full((len(rest), 1), first), rest]) for first, rest in parts]
-    )
+def size(Z: np.ndarray) -> np.ndarray:
+    """Measure the whole Z at each time."""
+    return np.asarray(np.linalg.norm(Z, axis=(1, 2)))
 
 
-def descent(classes: SequenceClasses, lr_y: float, lr_z: float, T: int) -> np.ndarray:
-    """Compute Z at :data:`MARKS` of full-batch descent on the mean over all samples of length T."""
-    compact = classes.compact
-    outputs = classes.outputs
-    K = classes.num_classes
-    held = [np.flatnonzero(row) for row in compact.probs]
-    samples = []
-    for row, at in zip(compact.probs, held, strict=True):
-        q = counts(T - 1, len(at)).astype(float)
-        samples.append(
-            (q / (T - 1), np.exp(gammaln(T) - gammaln(q + 1).sum(axis=1) + q @ np.log(row[at])))
-        )
-    Y = np.zeros((compact.probs.shape[1], len(outputs)))
-    Z = np.zeros((len(compact.queries), compact.probs.shape[1]))
-    found = []
-    for step in range(1, MARKS[-1] + 1):
-        dY = np.zeros_like(Y)
-        dZ = np.zeros_like(Z)
-        for n, (at, (q, weight)) in enumerate(zip(held, samples, strict=True)):
-            row = compact.query_row[n]
-            x = q * np.exp(Z[row, at] - Z[row, at].max())
-            f = x / np.linalg.norm(x, axis=1, keepdims=True)
-            logits = f @ Y[at] + np.log(outputs.multiplicity)
-            alpha = np.exp(logits - logits.max(axis=1, keepdims=True))
-            error = outputs.targets[n] - alpha / alpha.sum(axis=1, keepdims=True)
-            g = error @ Y[at].T
-            dY[at] += (f * weight[:, None]).T @ error / outputs.multiplicity
-            dZ[row, at] += weight @ (f * (g - f * (f * g).sum(axis=1, keepdims=True)))
-        Y = Y + lr_y / K * dY
-        Z = Z + lr_z / K * dZ
-        if step in MARKS:
-            found.append(Z)
-    return np.stack(found)
+def times_of(drawn: System, lr_y: float, arm: str) -> list[int]:
+    """Return the updates at which z is compared, at most :data:`MOST_UPDATES` of the arm."""
+    classes = drawn.classes
+    t_0 = classes.num_classes * math.log(classes.vocab_size) / lr_y
+    marks = sorted({max(2, round(t_0 * time)) for time in TIMES})
+    return [mark for mark in marks if mark <= MOST_UPDATES[arm]]
 
 
-def against(
-    classes: SequenceClasses, Z: np.ndarray, marks: tuple[int, ...], **how: Any
-) -> list[tuple[float, ...]]:
-    """Compare ``predict`` with ``Z``: its error of the whole z at each time, and its own measures
-    of validity.
+def endless(drawn: System, rng: np.random.Generator) -> Iterator[tuple[Any, ...]]:
+    """Train a system on endless sequences: in full batches, in batches of 1, of 2 or 8, and of 1
+    with momentum.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PredictionOutOfRange)
-        try:
-            forecast = predict(classes, t=marks, **how)
-        except IntegrationFailed as error:
-            print(f"K = {classes.num_classes}, {how}: {error}")
-            return []
-    axes = (1, 2)
-    off = np.linalg.norm(forecast.Z.values - Z, axis=axes) / np.linalg.norm(Z, axis=axes)
-    return list(zip(marks, off, *(forecast[name].values for name in FIELDS[-3:]), strict=True))
-
-
-def short() -> list[tuple[float, ...]]:
-    """Measure ``predict`` against descent on short sequences: rows of :data:`FIELDS`."""
-    rng = np.random.default_rng(SEEDS["short"])
-    rows = []
-    for number in tqdm(range(COUNTS["short"]), disable=None):
-        classes = small(rng, number)
-        lr_y = PACE * classes.num_classes
-        longest = LONGEST[int((classes.compact.probs > 0).sum(axis=1).max())]
-        for T, ratio in ((T, ratio) for T in LENGTHS if longest >= T for ratio in RATIOS):
-            lr_z = lr_y * ratio
-            forecast = against(
-                classes, descent(classes, lr_y, lr_z, T), MARKS, seq_len=T, lr_y=lr_y, lr_z=lr_z
-            )
-            rows += [(number, T, lr_y, lr_z, 0.0, *row) for row in forecast]
-    return rows
-
-
-def steps() -> list[tuple[float, ...]]:
-    """Measure ``predict`` against descent at large steps: rows of :data:`FIELDS`."""
-    rows: list[tuple[float, ...]] = []
-    for number, classes in enumerate(
-        tqdm(trials.systems(SEEDS["steps"], COUNTS["steps"]), disable=None)
-    ):
-        if classes.num_classes > MOST_CLASSES:
+    classes = drawn.classes
+    lr_y = log_uniform(*PACES, rng) * classes.num_classes
+    # Half of the systems have rates as in the paper, whatever K is.
+    if rng.random() < 0.5:
+        lr_y = log_uniform(*USUAL, rng)
+    marks = times_of(drawn, lr_y, "endless")
+    for batch_size, momentum in ((0, 0.0), (1, 0.0), (int(rng.choice(SMALL)), 0.0), (1, MOMENTUM)):
+        setting = Setting(drawn, np.inf, lr_y, batch_size, momentum)
+        found = setting.predicted(marks, batch_size) if marks else None
+        if found is None:
             continue
-        for lr_y, momentum in ((rate, mu) for mu in (0.0, 0.9) for rate in RATES):
-            if momentum and (classes.num_classes > MOST_WITH_MOMENTUM or lr_y > 1):
-                continue
-            how: dict[str, Any] = (
-                {"optimizer": "momentum", "momentum": momentum} if momentum else {}
-            )
-            rates = [lr_y * ratio for ratio in FAST]
-            recipe = how | {
-                "steps": STEPS[-1],
-                "record": STEPS,
-                "batch_size": None,
-                "seq_len": np.inf,
-                "device": "cpu",
-            }
-            Z = (
-                train(classes, lr_y=lr_y, lr_z=rates, **recipe)
-                .Z.isel(seed=0)
-                .transpose("rate", ...)
-                .values
-            )
-            for each, lr_z in zip(Z, rates, strict=True):
-                forecast = against(classes, each, STEPS, lr_y=lr_y, lr_z=lr_z, **how)
-                rows += [(number, np.inf, lr_y, lr_z, momentum, *row) for row in forecast]
-    return rows
+        runs = RUNS if batch_size else 1
+        batches = (
+            rng.multinomial(batch_size, classes.frequencies, size=runs) / batch_size
+            if batch_size
+            else classes.frequencies[None]
+            for _ in range(marks[-1])
+        )
+        kept = []
+        descent = trials.descend(classes, batches, lr_y, lr_y * drawn.ratio, momentum=momentum)
+        for t, Z in enumerate(descent, 1):
+            if t in marks:
+                scatter = Z.std(axis=0, ddof=1) if batch_size else 0 * Z[0]
+                kept.append((Z.mean(axis=0), scatter / math.sqrt(runs)))
+        means, scatters = zip(*kept, strict=True)
+        yield from setting.compared(marks, found, np.stack(means), np.stack(scatters))
 
+
+def short(drawn: System, rng: np.random.Generator) -> Iterator[tuple[Any, ...]]:
+    """Train a system on sequences of three lengths, in batches of one size each."""
+    classes = drawn.classes
+    for seq_len in rng.choice(LENGTHS, 3, replace=False).tolist():
+        lr_y = log_uniform(*SLOW, rng) * classes.num_classes
+        batch_size = int(rng.choice(list(BATCHES)))
+        if classes.num_classes > MOST_IN_ORDER:
+            batch_size = 0
+        momentum = float(rng.choice([0.0, 0.0, MOMENTUM]))
+        marks = times_of(drawn, lr_y, "short")
+        setting = Setting(drawn, seq_len, lr_y, batch_size, momentum)
+        found = setting.predicted(marks, batch_size) if marks else None
+        if found is None:
+            continue
+        how: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
+        runs = BATCHES[batch_size]
+        Z = train(
+            classes,
+            lr_y=lr_y,
+            lr_z=lr_y * drawn.ratio,
+            steps=marks[-1],
+            record=marks,
+            seeds=range(runs),
+            batch_size=batch_size or FULL,
+            seq_len=seq_len,
+            device="cpu",
+            **how,
+        ).Z.isel(rate=0)
+        Z = Z.transpose("recorded", "seed", "query", "token").values
+        scatter = Z.std(axis=1, ddof=1) / math.sqrt(runs)
+        yield from setting.compared(marks, found, Z.mean(axis=1), scatter)
+
+
+def measured(task: tuple[str, int, str, int]) -> list[tuple[Any, ...]]:
+    """Measure a system in an arm: rows of :data:`FIELDS`."""
+    arm, seed, stratum, number = task
+    drawn = system(stratum, number, seed=seed)
+    if drawn.classes.num_classes > MOST_CLASSES:
+        return []
+    place = list(STRATA).index(stratum) * SYSTEMS + number
+    rng = np.random.default_rng((seed, arm == "short", place))
+    return list(ARMS[arm](drawn, rng))
+
+
+ARMS = {"endless": endless, "short": short}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.parse_args()
-    arms = {"short": short(), "steps": steps()}
-    values = {
-        f"{arm}_{field}": (arm, [row[place] for row in rows])
-        for arm, rows in arms.items()
-        for place, field in enumerate(FIELDS)
-    }
-    source = provenance("python -m tools.recording.validity") | {"seeds": SEEDS, "systems": COUNTS}
-    found = xr.Dataset(values, attrs={"source": json.dumps(source)})
-    files.keep(RESULTS / "validity.nc", found.to_netcdf(engine="h5netcdf"))
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=SEED,
+        help=f"of the systems; {SET} drew those that set the tables",
+    )
+    seed = parser.parse_args().seed
+    values: dict[str, Any] = {}
+    with ProcessPoolExecutor() as processes:
+        for arm in ARMS:
+            tasks = [
+                (arm, seed, stratum, number) for stratum in STRATA for number in range(SYSTEMS)
+            ]
+            done = tqdm(processes.map(measured, tasks), total=len(tasks), disable=None)
+            rows = [row for rows in done for row in rows]
+            for place, field in enumerate(FIELDS):
+                values[f"{arm}_{field}"] = (arm, np.array([row[place] for row in rows]))
+    source = provenance("python -m tools.recording.validity") | {"seed": seed, "systems": SYSTEMS}
+    result = xr.Dataset(values, attrs={"source": json.dumps(source)})
+    files.save(RESULTS / "validity.nc", result.to_netcdf(engine="h5netcdf"))

@@ -1,6 +1,6 @@
 "use strict";
 
-const LOOKS = 40; // times at which the speed is looked at
+const LOOKS = 40; // times at which the speed of memory is looked at
 const MOST_UPDATES = 20000; // that are made one by one; momentum's mass counts early alone
 
 // The numbers of scansnap_core.law.answer_numbers, for classes that are alike or for a table of words and counts with one
@@ -55,8 +55,14 @@ function alikeClasses(settings) {
     const f = new Float64Array(probs.length);
     const look = (state, change) => {
       attend(system.tokens[0], system.probs[0], state.subarray(flow.z, flow.z + f.length), f);
-      const widest = Math.max(...f.map((value, i) => (i ? 1 : K) * value * value)); // all classes move the common token
-      return { a: state[0], speed: (widest * state[0] * change[0] * K) / rates.etaY, rho: f[0] * f[0] };
+      // All classes are alike, so one stands for them; all move the common token.
+      const pulled = (v) => {
+        const mean = f.reduce((sum, value, i) => sum + value ** 2 * v[i], 0);
+        return v.map((value, i) => (i ? 1 : K) * f[i] ** 2 * (value - mean));
+      };
+      const alone = Array.from(f, (value) => value ** 2 * (1 - value ** 2));
+      const start = startOf(alone, [0], [alone.map((_, i) => i).slice(1)]);
+      return { a: state[0], speed: (largestEigenvalue(pulled, start) * state[0] * change[0] * K) / rates.etaY };
     };
     return { flow, look };
   };
@@ -130,9 +136,10 @@ function answerNumbers(settings, classes) {
   const paths = Object.fromEntries(Object.entries(laws).map(([name, dynamics]) => [name, sharesOf(dynamics, times)]));
   const meant = { ...places, common: lowestOf(paths.true[at(snap)].z, places.common) };
   const [common, first, last] = Object.values(meant).map((group) => group[0]);
+  const shares = B === Infinity ? { now: 0, largest: 0 } : orderShares(classes.groups, settings);
   const found = {
     ...{ K, M, T, eta_Y: rates.etaY, eta_Z: rates.etaZ, steps, scan, snap, largest: moduli[0], smallest: moduli[1], uniform: 1 },
-    ...{ batch: B, order: B === Infinity ? 0 : orderShare(classes.groups, settings) / B, flow: opt === "flow" ? 1 : 0, rho: classes.rho, mu },
+    ...{ batch: B, order: shares.now / B, flow: opt === "flow" ? 1 : 0, rho: classes.rho, mu },
     several: first === last ? 0 : 1,
     num_tied: places.common.length,
     ...sizesOf(meant),
@@ -149,9 +156,11 @@ function answerNumbers(settings, classes) {
   const states = rest(times);
   [found.sampled_first, found.sampled_last] = states[at(snap)].over;
   found.t_drift = T === Infinity ? 0 : firstTime(times, room(states), (moments) => room(rest(moments)));
-  const { a, rho, speed } = learned(classes.learningOf(rates), steps, mu);
-  const pace = opt === "flow" ? 0 : etaY / K / (1 + mu);
-  found.error = errorOf(a / (T - 1) / Math.sqrt(1 - rho), ((speed * etaZ) / etaY) * pace, pace, found.order);
+  // The size of an update; in small batches a class comes by chance more often than its share (expected_error.update_sizes).
+  const size = opt === "flow" ? 0 : (etaY / K) * (1 / (1 + mu) + (K - 1) / B / (1 - mu));
+  const { a, growth } = learned(classes.learningOf(rates), steps, mu, (size * etaZ) / etaY);
+  const errors = errorsOf(a / (T - 1), growth, Math.sqrt(shares.now * shares.largest) / B);
+  [found.likely, found.error] = [errors.likely, errors.expected];
   const curves = {};
   for (const [name, dynamics] of Object.entries(laws)) {
     const lost = ({ c }) => 1 - c[common] / probs[common];
@@ -170,35 +179,75 @@ function answerNumbers(settings, classes) {
 }
 
 /**
- * What was learned after `steps` updates of full batches, and the largest speed so far, for the error to be expected.
+ * What was learned after `steps` updates of full batches, and how far an oscillation would have grown, for the errors to be
+ * expected: scansnap_core.law.expected_error.Oscillation, with `fast` times the speed as the step.
  * Without momentum by the flow; with it update by update, and late by the flow, as momentum then only lags behind it.
  */
-function learned({ flow, look }, steps, mu) {
+function learned({ flow, look }, steps, mu, fast) {
   const change = new Float64Array(flow.size);
-  let [speed, last] = [0, null];
-  const see = (state) => {
-    flow.rhs(0, state, change);
-    last = look(state, change);
-    speed = Math.max(speed, last.speed);
+  let last = null;
+  const oscillation = () => {
+    let [growth, before, rateBefore] = [0, 0, 0];
+    return (state, time) => {
+      last = look(state, change);
+      const rate = Math.log(Math.max(1, last.speed * fast - 1));
+      growth += ((time - before) * (rateBefore + rate)) / 2;
+      [before, rateBefore] = [time, rate];
+      return growth;
+    };
   };
   const begin = Math.min(1, steps / 2);
   const times = Float64Array.from({ length: LOOKS }, (_, i) => begin * (steps / begin) ** (i / (LOOKS - 1)));
-  integrate(flow, times, RTOL, (_, state) => see(state));
+  const alongTheFlow = oscillation();
+  let growth = 0;
+  integrate(flow, times, RTOL, (i, state) => {
+    flow.rhs(0, state, change);
+    growth = alongTheFlow(state, times[i]);
+  });
   let a = last.a;
   if (mu > 0) {
     const [state, velocity] = [new Float64Array(flow.size), new Float64Array(flow.size)];
     const updates = Math.min(steps, MOST_UPDATES);
+    const byUpdates = oscillation();
+    let [grown, next] = [0, 1];
     flow.rhs(0, state, change);
     for (let t = 1; t <= updates; t++) {
       for (let i = 0; i < flow.size; i++) {
         velocity[i] = mu * velocity[i] + (1 - mu) * change[i]; // the flow's rates are those of the updates over 1 - mu
         state[i] += velocity[i];
       }
-      see(state);
+      flow.rhs(0, state, change);
+      if (t >= next || t + 1 > updates) {
+        grown = byUpdates(state, t);
+        next = t * limits.LOOK;
+      }
     }
     a = Math.max(a, last.a);
+    growth = Math.max(growth, grown);
   }
-  return { a, rho: last.rho, speed };
+  return { a, growth };
+}
+
+/** Where the power method begins: down at the largest of `shared`, and up at the largest of each of `owns`; all are places. */
+function startOf(diagonal, shared, owns) {
+  const start = diagonal.map(() => 0);
+  const largest = (places) => places.reduce((best, i) => (diagonal[i] > diagonal[best] ? i : best), places[0]);
+  if (shared.length) start[largest(shared)] = -1;
+  for (const own of owns) if (own.length) start[largest(own)] = 1;
+  return start;
+}
+
+/** The largest eigenvalue of a linear map of vectors, by the power method, as expected_error.step_of finds it. */
+function largestEigenvalue(map, start) {
+  let v = start;
+  let size = 0;
+  for (let round = 0; round < limits.ROUNDS; round++) {
+    v = map(v);
+    size = Math.sqrt(v.reduce((sum, value) => sum + value ** 2, 0));
+    if (size === 0) return 0;
+    v = v.map((value) => value / size);
+  }
+  return size;
 }
 
 /** When values first pass 0; 0 if they begin above it, infinity if they stay below. `again` gives them at other times. */
@@ -214,17 +263,19 @@ function firstTime(times, values, again) {
   }
 }
 
-/** A table of scansnap_core.law.expected_error, between its entries. */
-function between(x, [places, values], left = values[0]) {
-  if (x < places[0]) return left;
+/** Values between the entries of a table, whose places ascend; beyond its ends they stay. */
+function between(x, places, values) {
   const i = places.findIndex((place) => place >= x);
   if (i < 0) return values[values.length - 1];
   return i ? values[i - 1] + ((values[i] - values[i - 1]) * (x - places[i - 1])) / (places[i] - places[i - 1]) : values[0];
 }
 
-function errorOf(shortness, step, pace, order) {
-  const { SHORTNESS, STEPS, PACES, LEAST } = limits;
-  return Math.max(LEAST, between(shortness, SHORTNESS), between(step, STEPS, 0), between(pace, PACES, 0), Math.min(order ** 2 / 2, 1));
+/** scansnap_core.law.expected_error's errors, of the cause whose error is largest. */
+function errorsOf(shortness, growth, order) {
+  const { SHORTNESS, GROWTHS, ORDERS, LEAST } = limits;
+  const causes = [[shortness, SHORTNESS], [growth, GROWTHS], [order, ORDERS]];
+  const largest = (row) => Math.max(...causes.map(([x, table]) => between(x, table[0], table[row])));
+  return { likely: largest(1), expected: Math.max(LEAST, largest(2)) };
 }
 
 /** A worker's loop: numbers of each setting. */

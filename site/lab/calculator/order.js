@@ -289,13 +289,13 @@ function pathOfUpdates(motion, times, pace, mu, visit) {
   integrate({ size: begin.length, rhs }, Float64Array.from(later), ORDER_RTOL, see, ORDER_ATOL);
 }
 
-/** The largest share of z so far by which the order of classes has changed it at batch size 1: |m_1|/|m| of all of z. */
-function orderShare(groups, { etaY, etaZ, mu, steps }) {
+/** The shares of z by which the order of classes has changed it at batch size 1, now and the largest so far: |m_1|/|m| of all of z. */
+function orderShares(groups, { etaY, etaZ, mu, steps }) {
   const { LOOK } = limits;
   const { K, kinds, types } = groups;
   const law = memoryLaw(groups, etaZ / etaY);
   const motion = orderedMotion(groups, law, mu);
-  if (!motion.isMoved) return 0; // classes that share nothing
+  if (!motion.isMoved) return { now: 0, largest: 0 }; // classes that share nothing
   const shared = kinds[0].shared.length;
 
   // z of a type's own words is the mean over its classes: only the draws of one were followed.
@@ -313,11 +313,12 @@ function orderShare(groups, { etaY, etaZ, mu, steps }) {
   };
   const looks = Array.from({ length: 1 + Math.floor(Math.log(steps) / Math.log(LOOK)) }, (_, i) => LOOK ** i);
   const times = [...new Set([...looks.filter((time) => time < steps), steps])];
-  let most = 0;
+  let [now, largest] = [0, 0];
   pathOfUpdates(motion, times, etaY / K, mu, (state) => {
     const size = squareOf(state.subarray(0, law.size));
     const shift = squareOf(state.subarray(law.size, 2 * law.size));
-    if (size > 0) most = Math.max(most, Math.sqrt(shift / size));
+    now = size > 0 ? Math.sqrt(shift / size) : 0;
+    largest = Math.max(largest, now);
   });
-  return most;
+  return { now, largest };
 }

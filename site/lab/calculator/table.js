@@ -41,6 +41,8 @@ function tableClasses({ table, M }) {
       visit({ over });
     });
   };
+  const shared = words.map((_, l) => l).filter((l) => holders(words[l]) > 1);
+  const owns = tokens.map((held) => [...held].filter((l) => holders(words[l]) === 1));
   const learningOf = (rates) => {
     const flow = trueTable(system, rates);
     const look = (state, change) => {
@@ -51,9 +53,13 @@ function tableClasses({ table, M }) {
       });
       const a = now.map((_, n) => state[flow.y + n * (K + 1) + n]);
       const errors = now.map((_, n) => (change[flow.y + n * (K + 1) + n] * K) / rates.etaY);
-      const speeds = words.map((_, l) => now.reduce((sum, one, n) => sum + one[l] ** 2 * a[n] * errors[n], 0));
-      const overlaps = now.flatMap((one, n) => now.slice(0, n).map((other) => dot(one, other)));
-      return { a: Math.max(...a), speed: Math.max(...speeds), rho: Math.max(...overlaps) };
+      const pulls = now.map((_, n) => a[n] * errors[n]);
+      const pulled = (v) => {
+        const means = now.map((one) => one.reduce((sum, value, l) => sum + value ** 2 * v[l], 0));
+        return words.map((_, l) => now.reduce((sum, one, n) => sum + pulls[n] * one[l] ** 2 * (v[l] - means[n]), 0));
+      };
+      const alone = words.map((_, l) => now.reduce((sum, one, n) => sum + pulls[n] * one[l] ** 2 * (1 - one[l] ** 2), 0));
+      return { a: Math.max(...a), speed: largestEigenvalue(pulled, startOf(alone, shared, owns)) };
     };
     return { flow, look };
   };
