@@ -14,9 +14,10 @@ errors of the whole z: one that about half of the predictions stayed below, and 
 in ten did; between its entries they are interpolated. A prediction warns if it is more likely than
 not that z is off by more than 10 %.
 
-``tools.recording.validity`` draws systems from the population and measures the errors. The tables
-were set on the systems of its first seed, and tried on those of its second, held out
-(``results/validity.nc``).
+The tables were set on systems of the population of the seeds 604 and 1101, on those of
+``tools.recording.short_texts`` and on some of :mod:`~scansnap_core.law.trials` at fast attention.
+They were tried on systems of the population that ``tools.recording.validity`` drew afterwards, held
+out (``results/validity.nc``).
 
 The mean of runs on drawn texts (:mod:`scansnap_core.law.drawn_texts`) needs none of these: its
 error is known from the runs' own scatter.
@@ -227,7 +228,8 @@ class Oscillation:
 
 
 class Causes(NamedTuple):
-    """What can take a prediction out of its range, at one time.
+    """What can take a prediction out of its range, at one time; or, in arrays of one shape, many
+    predictions.
 
     Attributes
     ----------
@@ -240,13 +242,13 @@ class Causes(NamedTuple):
         this time, and the largest so far. 0 for full batches.
     """
 
-    shortness: float
-    growth: float
-    order: float
+    shortness: float | Floats
+    growth: float | Floats
+    order: float | Floats
 
 
 class Errors(NamedTuple):
-    """Errors of the whole z to expect, shares of its size; by cause, each of shape (3,).
+    """Errors of the whole z to expect, shares of its size; by cause, each of shape (3, ...).
 
     The causes are short sequences, large updates and small batches. The largest error counts.
 
@@ -263,14 +265,21 @@ class Errors(NamedTuple):
 
 
 def errors_by_cause(causes: Causes) -> Errors:
-    """Look up the errors to expect of each cause."""
+    """Look up the errors to expect of each cause, of one prediction or of many.
+
+    Examples
+    --------
+    >>> errors_by_cause(Causes(shortness=0.5, growth=0.0, order=0.3)).expected.round(2)
+    array([0.25, 0.03, 0.1 ])
+    """
     tables = zip(causes, (SHORTNESS, GROWTHS, ORDERS), strict=True)
-    looked_up = [
-        (np.interp(measure, places, likely), np.interp(measure, places, expected))
-        for measure, (places, likely, expected) in tables
-    ]
-    likely, expected = np.transpose(looked_up)
-    return Errors(likely, np.maximum(expected, LEAST))
+    looked_up = np.array(
+        [
+            [np.interp(measure, places, likely), np.interp(measure, places, expected)]
+            for measure, (places, likely, expected) in tables
+        ]
+    )
+    return Errors(looked_up[:, 0], np.maximum(looked_up[:, 1], LEAST))
 
 
 def warn(found: xr.Dataset) -> None:

@@ -1,14 +1,18 @@
 """The measures of what takes a prediction out of its range, and the errors they stand for."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import scansnap_core as ss
+from scansnap_core.data.population import STRATA
 from scansnap_core.law.expected_error import (
     GROWTHS,
     LEAST,
+    LIKELY,
     ORDERS,
     SHORTNESS,
     Causes,
@@ -93,3 +97,38 @@ def test_growth_adds_up_over_updates_from_two_on() -> None:
     assert oscillation.growth(4.0, 3.0, keep=False) == pytest.approx(up + 5 * math.log(2), rel=1e-12)
     assert oscillation.growth(2.0, 3.0, keep=True) == pytest.approx(up + math.log(2), rel=1e-12)
     assert oscillation.growth(9.0, 0.0, keep=True) > oscillation.growth(10.0, 0.0, keep=True) - 1e-12
+
+
+def held_out(arm: str) -> dict[str, np.ndarray]:
+    """The recorded points of systems that set nothing, where the runs say what z is; errors without the runs' noise."""
+    record = xr.load_dataset(Path(__file__).parents[2] / "results" / "validity.nc", engine="h5netcdf")
+    points = {str(name).removeprefix(f"{arm}_"): record[name].values for name in record if str(name).startswith(arm)}
+    sharp = points["noise"] < 0.05
+    points = {name: values[sharp] for name, values in points.items()}
+    order = np.sqrt(points["order"] * points["largest_order"])
+    errors = errors_by_cause(Causes(points["shortness"], points["growth"], order))
+    points["expected"] = errors.expected.max(axis=0)
+    points["warned"] = errors.likely.max(axis=0) > LIKELY
+    points["error"] = np.sqrt(np.maximum(points["error"] ** 2 - points["noise"] ** 2, 0))
+    return points
+
+
+@pytest.mark.parametrize("arm", ["endless", "short"])
+def test_what_is_said_of_systems_held_out_is_what_was_measured(arm: str) -> None:
+    """The counts of the docstring, and the two bars: nine in ten within, seven in ten warned rightly."""
+    points = held_out(arm)
+    error, warned = points["error"], points["warned"]
+    within = error <= points["expected"]
+    rightly = error[warned] > 0.1
+    said = " ".join(str(ss.predict.__doc__).split())
+    assert f"{within.sum():,} of {within.size:,} points were within it" in said
+    assert f"of the {warned.sum()} that warned {rightly.sum()} were off by more than 10 %" in said
+    strata = [points["stratum"] == stratum for stratum in STRATA]
+    shares = [within[held].mean() for held in strata]
+    assert f"by stratum {100 * min(shares):.0f} to {100 * max(shares):.0f} %" in said
+    right = [np.mean(error[held & warned] > 0.1) for held in strata]
+    assert f"off by more than 10 %, by stratum {100 * min(right):.0f} to {100 * max(right):.0f} %" in said
+    assert within.mean() >= 0.9
+    assert rightly.mean() >= 0.7
+    # The control: warnings of all whose error isn't sure to be below 10 %.
+    assert np.mean(error[points["expected"] > LIKELY] > 0.1) < 0.7
