@@ -81,7 +81,7 @@ class PredictionOutOfRange(UserWarning):
     ...     warnings.simplefilter("ignore", ss.PredictionOutOfRange)
     ...     found = ss.predict(classes, lr_y=1, lr_z=0.1, t=[10, 1000], seq_len=16)
     >>> found.expected_error.values.round(2)
-    array([0.12, 0.28])
+    array([0.16, 0.48])
     """
 
 
