@@ -172,7 +172,7 @@ def numbers_and_tokens(
     if forecast is None:
         how: dict[str, Any] = {"seq_len": seq_len, "optimizer": optimizer, "momentum": momentum}
         with warnings.catch_warnings():
-            # The sentences say how far the forecast may be off.
+            # The sentences say how far the forecast is likely off.
             warnings.simplefilter("ignore", PredictionOutOfRange)
             forecast = predict(classes, lr_y, lr_z, steps, batch_size=batch_size, **how)
     found["likely"] = forecast.likely_error.values[-1]

@@ -323,24 +323,25 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
                 "Single runs scatter around the mean."
             ),
             sp.And(trusted, error < 1): (
-                "Of the forecasts of this kind half were off by less than {likely%} of the whole "
-                "z, and nine in ten by less than {error%}."
+                "Of forecasts like this one, of z at t = {steps}, half were off by less than "
+                "{likely%} of the whole z, and nine in ten by less than {error%}."
             ),
             trusted: (
-                "Of the forecasts of this kind half were off by less than {likely%} of the whole "
-                "z, but one in ten by 100 % or more."
+                "Of forecasts like this one, of z at t = {steps}, half were off by less than "
+                "{likely%} of the whole z, but one in ten by 100 % or more."
             ),
             error < 1: (
-                "Don’t trust these sizes for SGD: half of the forecasts of this kind were off "
-                "by more than {likely%} of the whole z, and one in ten by more than {error%}."
+                "Don’t trust these sizes: of forecasts like this one, of z at t = {steps}, half "
+                "were off by more than {likely%} of the whole z, and one in ten by more than "
+                "{error%}."
             ),
             likely < 1: (
-                "Don’t trust these sizes for SGD: half of the forecasts of this kind were off "
-                "by more than {likely%} of the whole z, and one in ten by 100 % or more."
+                "Don’t trust these sizes: of forecasts like this one, of z at t = {steps}, half "
+                "were off by more than {likely%} of the whole z, and one in ten by 100 % or more."
             ),
             always: (
-                "Don’t trust these numbers for SGD: forecasts of this kind were "
-                "off by 100 % of the whole z or more."
+                "Don’t trust these sizes: half of the forecasts like this one were off by 100 % of "
+                "the whole z or more."
             ),
         },
         {
@@ -361,6 +362,10 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
             order < 0.005: (
                 "By then the random order in which the classes come has moved z’s mean by "
                 "less than 0.5 %; the sizes above leave this out."
+            ),
+            order > 1: (
+                "By then the random order in which the classes come moves z’s mean by more than "
+                "full batches do, too far for our law; the sizes above leave this out."
             ),
             always: (
                 "By then the random order in which the classes come has moved z’s mean by "

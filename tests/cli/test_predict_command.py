@@ -93,7 +93,7 @@ def test_the_sentence_says_how_far_off_it_may_be_as_predict_does(
     elif likely > LIKELY and likely < 1:
         assert f"off by more than {half} % of the whole z, and one in ten by 100 % or more" in said
     elif likely > LIKELY:
-        assert "off by 100 % of the whole z or more" in said
+        assert "half of the forecasts like this one were off by 100 % of the whole z or more" in said
     elif error >= 1:
         assert f"off by less than {half} % of the whole z, but one in ten by 100 % or more" in said
     elif error > LIKELY:

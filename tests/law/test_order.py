@@ -217,9 +217,9 @@ def test_momentum_against_sgd() -> None:
     kept = [Z.copy() for t, Z in enumerate(trials.descend(ALIKE, draws, 0.05, 0.005, momentum=mu), 1) if t in marks]
     full = [Z[0].copy() for Z in trials.descend(ALIKE, [[[0.5, 0.5]]] * marks[-1], 0.05, 0.005, momentum=mu)]
     found = ss.predict(ALIKE, 0.05, 0.005, marks, optimizer="momentum", momentum=mu, batch_size=1)
-    for Z, t, predicted, x in zip(kept, marks, found.Z.values, found.order.values, strict=True):
+    for Z, t, predicted, announced in zip(kept, marks, found.Z.values, found.expected_error.values, strict=True):
         noise = size(Z.std(axis=0, ddof=1)) / np.sqrt(runs)
-        assert size(predicted - Z.mean(axis=0)) <= max(0.03, x**2 / 2) * size(Z.mean(axis=0)) + 3 * noise
+        assert size(predicted - Z.mean(axis=0)) <= announced * size(Z.mean(axis=0)) + 3 * noise
         assert size(full[t - 1] - Z.mean(axis=0)) > 3 * noise
 
 

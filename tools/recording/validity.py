@@ -1,12 +1,13 @@
 """How far predictions are off where the law leaves its range: ``predict`` against SGD on systems
 drawn from the population.
 
-``endless``: sequences of T = infinity, in full batches and in batches of 1, 2 and 8, without and
-with momentum, at rates up to where training overshoots. ``short``: sequences of T = 8 to 256, in
-full batches and in batches of 1 and 8. In both, SGD's z is the mean over many runs, ``noise`` is
-the standard error of this mean, and ``full_error`` is the error of what is predicted for full
-batches. The tables of :mod:`scansnap_core.law.expected_error` were set on other systems.
-Writes ``validity.nc``.
+``endless``: sequences of T = infinity, in full batches, in batches of 1, of 2 or 8, and of 1 with
+momentum, at rates up to where training overshoots. ``short``: sequences of T = 8 to 256, in full
+batches and, for up to five classes, in batches of 1 and 8, without and with momentum. In both,
+SGD's z is the mean over many runs, ``noise`` is the standard error of this mean, and ``full_error``
+is the error of what is predicted for full batches. The tables of
+:mod:`scansnap_core.law.expected_error` were set on other systems; but the stratum of the paper's
+own data has the same classes for every seed. Writes ``validity.nc``.
 """
 
 import argparse
@@ -52,9 +53,9 @@ FULL = 512
 """Full batches of short sequences are played by batches of this size."""
 RUNS = 1000
 """The runs of endless sequences."""
-TOLD = ("shortness", "growth", "order", "largest_order")
+MEASURES = ("shortness", "growth", "order", "largest_order")
 SETTING = ("stratum", "number", "num_classes", "seq_len", "lr_y", "lr_z", "batch_size", "momentum")
-FIELDS = (*SETTING, "updates", "largest", "error", "full_error", "noise", *TOLD)
+FIELDS = (*SETTING, "updates", "largest", "error", "full_error", "noise", *MEASURES)
 
 
 class Setting(NamedTuple):
@@ -104,7 +105,7 @@ class Setting(NamedTuple):
             size(found.Z.values - mean) / whole,
             np.full(len(marks), np.nan) if full is None else size(full.Z.values - mean) / whole,
             size(scatter) / whole,
-            *(found[name].values for name in TOLD),
+            *(found[name].values for name in MEASURES),
         ]
         for point in zip(*columns, strict=True):
             yield (*setting, *point)
