@@ -22,7 +22,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from scansnap_core import IntegrationFailed, PredictionOutOfRange, predict, train
+from scansnap_core import IntegrationFailed, PredictionOutOfRange, SequenceClasses, predict, train
 from scansnap_core.base import files
 from scansnap_core.data.population import STRATA, System, log_uniform, system
 from scansnap_core.law import trials
@@ -124,6 +124,17 @@ def times_of(drawn: System, lr_y: float, arm: str) -> list[int]:
     return [mark for mark in marks if mark <= MOST_UPDATES[arm]]
 
 
+def batches_of(
+    classes: SequenceClasses, batch_size: int, updates: int, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Draw for each update the shares of the classes, shape (runs, K); one run on full batches."""
+    for _ in range(updates):
+        if batch_size:
+            yield rng.multinomial(batch_size, classes.frequencies, size=RUNS) / batch_size
+        else:
+            yield classes.frequencies[None]
+
+
 def endless(drawn: System, rng: np.random.Generator) -> Iterator[tuple[Any, ...]]:
     """Train a system on endless sequences: in full batches, in batches of 1, of 2 or 8, and of 1
     with momentum.
@@ -140,12 +151,7 @@ def endless(drawn: System, rng: np.random.Generator) -> Iterator[tuple[Any, ...]
         if found is None:
             continue
         runs = RUNS if batch_size else 1
-        batches = (
-            rng.multinomial(batch_size, classes.frequencies, size=runs) / batch_size
-            if batch_size
-            else classes.frequencies[None]
-            for _ in range(marks[-1])
-        )
+        batches = batches_of(classes, batch_size, marks[-1], rng)
         kept = []
         descent = trials.descend(classes, batches, lr_y, lr_y * drawn.ratio, momentum=momentum)
         for t, Z in enumerate(descent, 1):
@@ -216,6 +222,10 @@ if __name__ == "__main__":
             rows = [row for rows in done for row in rows]
             for place, field in enumerate(FIELDS):
                 values[f"{arm}_{field}"] = (arm, np.array([row[place] for row in rows]))
-    source = provenance("python -m tools.recording.validity") | {"seed": seed, "systems": SYSTEMS}
+    source = provenance("python -m tools.recording.validity") | {
+        "seed": seed,
+        "systems": SYSTEMS,
+        "runs": RUNS,
+    }
     result = xr.Dataset(values, attrs={"source": json.dumps(source)})
     files.save(RESULTS / "validity.nc", result.to_netcdf(engine="h5netcdf"))
