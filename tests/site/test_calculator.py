@@ -162,6 +162,7 @@ def numbers_by_the_package(address: str) -> tuple[dict[str, float], dict[str, st
 ERRORS = [
     "K=3&M=100000&rho=0.05&etaZ=3.2",
     "opt=momentum&mu=0.5&etaZ=8&steps=100",
+    "B=8&opt=momentum&mu=0.5&etaY=0.5&etaZ=4&steps=300",
     "opt=momentum&mu=0.5&T=6&etaZ=0.01&steps=100",
     "T=3&etaY=2&etaZ=0.01&steps=1.5",
     "K=3&M=50&rho=0.4&w=4,2,1&T=6&etaZ=0.01&steps=100",
@@ -169,7 +170,10 @@ ERRORS = [
     f"M=2000&etaY=0.5&etaZ=3.2&steps=400&table={quote(THREE)}",
     f"M=2000&T=6&etaZ=0.01&steps=200&table={quote(THREE)}",
 ]
-"""Settings of long steps and of short texts: their likely errors lie between the least and the largest."""
+"""Settings of long steps and of short texts: their likely errors lie between the least and the largest.
+
+None of them is that of the order of classes.
+"""
 NO_ERRORS = ["K=3&M=100000&rho=0.05&etaZ=3.2&opt=flow", "etaZ=9&steps=1", "etaY=7&etaZ=0.01&steps=20"]
 """A flow makes no steps, at the first one nothing has been learned, and a fast decoder alone does no harm."""
 LOOKS = 40
@@ -185,7 +189,8 @@ def errors_of_endless_texts(address: str) -> Errors:
     law = Law(types_of(classes), float(texts["etaZ"]) / lr_y)
     update = lr_y / classes.num_classes / (1 - mu)
     is_flow = texts["opt"] == "flow"
-    sizes = update_sizes(law.types, 0.0 if is_flow else lr_y / classes.num_classes, mu, None)
+    batch_size = None if texts["B"] == "full" else int(texts["B"])
+    sizes = update_sizes(law.types, 0.0 if is_flow else lr_y / classes.num_classes, mu, batch_size)
 
     def grown(times: Iterable[float], states: Iterable[State]) -> float:
         """How far an oscillation grows along states, at times in updates."""
