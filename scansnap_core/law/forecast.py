@@ -14,7 +14,7 @@ from scipy import special
 
 from scansnap_core.data.sequences import ATTRIBUTE, Floats, SequenceClasses, checksum
 from scansnap_core.law import closed
-from scansnap_core.law.drawn_texts import SCALE, Runs, error_of_mean
+from scansnap_core.law.drawn_texts import LIKELY_SCALE, SCALE, Runs, error_of_mean
 from scansnap_core.law.expected_error import shortness_of
 from scansnap_core.law.memory import Law, State
 from scansnap_core.law.types import mean_by
@@ -68,6 +68,7 @@ def empty_forecast(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.D
             "growth": ("recorded", np.empty(recorded.size), {"units": "1"}),
             "order": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
             "largest_order": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
+            "chance": ("recorded", np.empty(recorded.size), {"units": "1"}),
             "likely_error": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
             "expected_error": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
         },
@@ -148,7 +149,8 @@ def fill_by_runs(found: xr.Dataset, law: Law, runs: Runs, taus: Floats) -> None:
             "growth": np.nan,
             "order": np.nan,
             "largest_order": np.nan,
-            "likely_error": errors[i] / SCALE,
+            "chance": np.nan,
+            "likely_error": LIKELY_SCALE * errors[i] / SCALE,
             "expected_error": errors[i],
         }
         for name, values in (described(law, state, tau) | trust).items():

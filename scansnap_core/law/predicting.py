@@ -9,7 +9,6 @@ Clock: tau = eta_Y t/K.
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TypeVar
@@ -38,18 +37,17 @@ from scansnap_core.law import many_classes
 from scansnap_core.law.drawn_texts import LEAST_RUNS, train_on_texts
 from scansnap_core.law.expected_error import (
     Causes,
-    Oscillation,
+    beyond_first_order,
     errors_by_cause,
     order_of,
     shortness_of,
-    step_of,
-    update_sizes,
     warn,
 )
 from scansnap_core.law.forecast import described, empty_forecast, fill_by_runs
 from scansnap_core.law.inertia import InertialLaw
 from scansnap_core.law.memory import MOST_WHOLE, Law, State
 from scansnap_core.law.order import OrderTerm, Shift
+from scansnap_core.law.overshoot import Oscillation, Overshoot, Updates, overshoot_of
 from scansnap_core.law.sampled_law import SampledLaw
 from scansnap_core.law.types import types_of
 from scansnap_core.theory.solving import IntegrationFailed
@@ -149,16 +147,19 @@ def predict(
         memory, and ``phase``: ``start``, ``scan`` (before t_0'), ``drift`` or ``late``.
 
         Over (recorded), how far it can be trusted. ``likely_error`` and ``expected_error`` are
-        errors of the whole Z, as shares of its norm. About half of such predictions were off by
-        less than the first, which is 0 where nothing is known to go wrong, and about nine in ten by
-        less than the second, which is 3 % at least. Both are looked up by three measures, of which
-        the one with the largest error counts (:mod:`~scansnap_core.law.expected_error`). The first
-        is ``shortness``, the largest evidence over T - 1, 0 at T = inf. The second is ``growth``,
-        of an oscillation of attention: the sum of ln(step - 1) over the updates whose ``step`` is
-        above 2, which is how far an update moves Z, as a multiple of its distance from where memory
-        holds it. The third is the root of ``order`` times ``largest_order``: the share of Z by
-        which the order of classes has moved it, and the largest such share so far, 0 for full
-        batches.
+        errors of the whole Z, as shares of its norm. About seven in ten of such predictions were
+        off by more than the first, which is 0 where nothing is known to go wrong. About nine in ten
+        were off by less than the second, which is 3 % at least. Both are looked up by three
+        measures, of which the one with the largest error counts
+        (:mod:`~scansnap_core.law.expected_error`).
+
+        The first measure is ``shortness``, the largest evidence over T - 1, 0 at T = inf. The
+        second is ``growth``, of an oscillation of attention: how far the logarithm of its size
+        would have grown in updates that overshoot. An update's ``step`` is how far it moves Z, as a
+        multiple of Z's distance from where memory holds it, and from 2 on the distance grows. The
+        third is ``chance``, what the first order leaves out of the order of classes, 0 for full
+        batches. It goes by ``order`` and ``largest_order``, the share of Z by which the order has
+        moved it and the largest such share so far, and by the evidence that one draw adds.
 
         Held out were systems of nine strata of :mod:`scansnap_core.data.population`, up to six of
         each, of at most 12 classes, at the times at which the mean of SGD's runs was known to 5 %.
@@ -173,11 +174,12 @@ def predict(
         2.4 % at five times up to 1000 K ln M. The flow itself, by :func:`scansnap_core.solve`, has
         the solver's error alone.
 
-        With ``runs`` Z, entropy and evidence are those of the runs' mean. ``likely_error`` is the
-        standard error of this mean and ``expected_error`` is 1.8 times that. ``step``, ``growth``,
-        ``order`` and ``largest_order`` are not a number, and the attributes ``law`` and ``runs``
-        say so. Of 72 such forecasts by eight runs for counts of real text, held out, 69 were within
-        the expected error; the likely error was at most twice the real one in 70.
+        With ``runs`` Z, entropy and evidence are those of the runs' mean. ``likely_error`` is 0.7
+        times the standard error of this mean and ``expected_error`` is 1.8 times that error.
+        ``step``, ``growth``, ``order``, ``largest_order`` and ``chance`` are not a number, and the
+        attributes ``law`` and ``runs`` say so. Of 72 such forecasts by eight runs for counts of
+        real text, held out, 69 were within the expected error; the likely error was at most twice
+        the real one in 72.
 
     Warns
     -----
@@ -286,13 +288,16 @@ def predict(
         order = OrderTerm(classes, types, ratio, pace, seq_len=seq_len, momentum=mu)
         shifts = itertools.chain([None] * unseen.size, _until_it_fails(order.path, moments))
 
-    sizes = update_sizes(types, pace, mu, batch_size)
+    updates = Updates(pace, mu, batch_size)
+    draw = 0.0 if batch_size is None else lr_y / (batch_size * (1 - mu))
     num_recorded = 0
     oscillation = Oscillation(update)
     largest_order = 0.0
     try:
         for tau, state, shift in zip([*unseen, *moments], states, shifts, strict=True):
-            step = 0.0 if is_flow or not state.a[0] else step_of(law, state, sizes)
+            overshoot = Overshoot(0.0, 0.0)
+            if state.a[0] and not is_flow:
+                overshoot = overshoot_of(law, state, updates)
             order_share = 0.0
             if batch_size is not None and shift is not None:
                 order_share = order_of(law, state, shift) / batch_size
@@ -300,21 +305,22 @@ def predict(
 
             # What depends on the times before is evaluated at fixed times. So it doesn't depend on
             # which other times are asked for.
-            growth = oscillation.growth(tau, step, keep=tau in looks)
+            growth = oscillation.growth(tau, overshoot.growth, keep=tau in looks)
             if tau in looks:
                 largest_order = max(largest_order, order_share)
             if tau == taus[num_recorded]:
                 shortness = shortness_of(law, state, seq_len)
-                order_so_far = max(largest_order, order_share)
-                between = math.sqrt(order_share * order_so_far)
-                causes = Causes(shortness, growth, between)
+                so_far = max(largest_order, order_share)
+                chance = float(beyond_first_order(order_share, so_far, draw, mu))
+                causes = Causes(shortness, growth, chance)
                 errors = errors_by_cause(causes)
                 trust = {
                     "shortness": shortness,
-                    "step": step,
+                    "step": overshoot.step,
                     "growth": growth,
                     "order": order_share,
-                    "largest_order": order_so_far,
+                    "largest_order": so_far,
+                    "chance": chance,
                     "likely_error": errors.likely.max(),
                     "expected_error": errors.expected.max(),
                 }

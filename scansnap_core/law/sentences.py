@@ -323,25 +323,22 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
                 "Single runs scatter around the mean."
             ),
             sp.And(trusted, error < 1): (
-                "Of forecasts like this one, of z at t = {steps}, half were off by less than "
-                "{likely%} of the whole z, and nine in ten by less than {error%}."
+                "Of forecasts like this one, of z at t = {steps}, nine in ten were off by less "
+                "than {error%} of the whole z."
             ),
             trusted: (
-                "Of forecasts like this one, of z at t = {steps}, half were off by less than "
-                "{likely%} of the whole z, but one in ten by 100 % or more."
+                "Of forecasts like this one, of z at t = {steps}, one in ten was off by 100 % of "
+                "the whole z or more."
             ),
             error < 1: (
-                "Don’t trust these sizes: of forecasts like this one, of z at t = {steps}, half "
-                "were off by more than {likely%} of the whole z, and one in ten by more than "
-                "{error%}."
-            ),
-            likely < 1: (
-                "Don’t trust these sizes: of forecasts like this one, of z at t = {steps}, half "
-                "were off by more than {likely%} of the whole z, and one in ten by 100 % or more."
+                "Don’t trust these sizes: of forecasts like this one, of z at t = {steps}, seven "
+                "in ten were off by more than {likely%} of the whole z, and one in ten by more "
+                "than {error%}."
             ),
             always: (
-                "Don’t trust these sizes: half of the forecasts like this one were off by 100 % of "
-                "the whole z or more."
+                "Don’t trust these sizes: of forecasts like this one, of z at t = {steps}, seven "
+                "in ten were off by more than {likely%} of the whole z, and one in ten by 100 % or "
+                "more."
             ),
         },
         {

@@ -27,6 +27,7 @@ from scansnap_core.law import (
     expected_error,
     inertia,
     order,
+    overshoot,
     phases,
     predicting,
     sentences,
@@ -70,9 +71,8 @@ WORDS = {name: getattr(answer, name) for name in ("MOST_NAMED", "GROUPS", "COUNT
 ORDER = {"ONE_BY_ONE": inertia.ONE_BY_ONE, "LOOK": predicting.LOOK}
 ORDER |= {"DIFFERENCE": order.DIFFERENCE, "ORDER_RTOL": order.RTOL, "ORDER_ATOL": order.ATOL}
 TABLES = {
-    name: getattr(expected_error, name)
-    for name in ("SHORTNESS", "GROWTHS", "ORDERS", "LEAST", "ROUNDS")
-}
+    name: getattr(expected_error, name) for name in ("SHORTNESS", "GROWTHS", "ORDERS", "LEAST")
+} | {"ROUNDS": overshoot.ROUNDS}
 
 
 def derived_script(name: str, formulas: dict[str, sp.Expr]) -> str:

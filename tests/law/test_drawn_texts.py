@@ -67,7 +67,7 @@ def test_its_error_is_measured_where_the_law_is_far_off() -> None:
     assert (off["runs"] < runs.expected_error.values).all()
     scatter = ss.predict(classes, t=[120], runs=32, **how)  # four times the runs, half the standard error
     assert scatter.likely_error.item() == pytest.approx(runs.likely_error.values[-1] / 2, rel=0.4, abs=0)
-    assert runs.likely_error.values == pytest.approx(runs.expected_error.values / 1.8, rel=1e-12, abs=0)
+    assert runs.likely_error.values == pytest.approx(runs.expected_error.values * 0.7 / 1.8, rel=1e-12, abs=0)
     assert (runs.expected_error.values[1:] < 0.1).all()
     assert (law.attrs["runs"], runs.attrs["runs"], runs.law) == (0, 8, "the mean of runs")
     assert set(law) == set(runs)

@@ -12,7 +12,7 @@ import pytest
 
 import scansnap_core as ss
 from scansnap_core.law import Types, memory, order, trials, types_of
-from scansnap_core.law.expected_error import Causes, errors_by_cause
+from scansnap_core.law.expected_error import Causes, beyond_first_order, errors_by_cause
 from tests.refusing import refuses
 from tools.benchmarks.predict import unlike
 
@@ -250,16 +250,17 @@ def test_what_has_no_batches_or_too_many_classes_is_refused() -> None:
 
 def test_batches_too_small_for_the_rate_warn() -> None:
     with pytest.warns(ss.PredictionOutOfRange, match="in batches of 1 the order of classes moves z too far") as caught:
-        found = ss.predict(NEAR, 3, 0.3, [10, 100], batch_size=1)
+        found = ss.predict(NEAR, 6, 0.6, [10, 100], batch_size=1)
     assert len(caught) == 1
     assert found.order[1] < found.order[0] < found.largest_order[0]  # the runs' lead is lost again
-    between = np.sqrt(found.order * found.largest_order).values
-    want = [errors_by_cause(Causes(0.0, 0.0, share)) for share in between]
+    left_out = beyond_first_order(found.order, found.largest_order, draw=6.0, momentum=0.0)
+    assert found.chance.values == pytest.approx(left_out, rel=1e-12)
+    want = [errors_by_cause(Causes(0.0, 0.0, chance)) for chance in found.chance.values]
     assert found.likely_error.values.tolist() == [error.likely.max() for error in want]
     assert found.expected_error.values.tolist() == [error.expected.max() for error in want]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ss.predict(NEAR, 3, 0.3, [10, 100], batch_size=64)
+        ss.predict(NEAR, 6, 0.6, [10, 100], batch_size=64)
 
 
 def test_a_failure_keeps_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -545,7 +545,7 @@ def test_when_values_first_pass_0(calculator: Page) -> None:
 
 def test_errors_to_expect_are_the_tables_at_their_entries_and_between(calculator: Page) -> None:
     """And below the first and beyond the last."""
-    tables = {"shortness": SHORTNESS, "growth": GROWTHS, "order": ORDERS}
+    tables = {"shortness": SHORTNESS, "growth": GROWTHS, "chance": ORDERS}
     for name, (places, *_) in tables.items():
         middles = [(low + high) / 2 for low, high in pairwise(places)]
         beside = [place * (1 + side * 1e-9) for place in places for side in (-1, 1)]

@@ -55,14 +55,31 @@ function alikeClasses(settings) {
     const f = new Float64Array(probs.length);
     const look = (state, change) => {
       attend(system.tokens[0], system.probs[0], state.subarray(flow.z, flow.z + f.length), f);
-      // All classes are alike, so one stands for them; all move the common token.
-      const pulled = (v) => {
-        const mean = f.reduce((sum, value, i) => sum + value ** 2 * v[i], 0);
-        return v.map((value, i) => (i ? 1 : K) * f[i] ** 2 * (value - mean));
-      };
-      const alone = Array.from(f, (value) => value ** 2 * (1 - value ** 2));
+      const pull = (state[0] * change[0] * K) / rates.etaY;
+      const squares = f.map((value) => value ** 2);
+      const alone = Array.from(squares, (value) => value * (1 - value));
       const start = startOf(alone, [0], [alone.map((_, i) => i).slice(1)]);
-      return { a: state[0], speed: (largestEigenvalue(pulled, start) * state[0] * change[0] * K) / rates.etaY };
+      // All classes are alike, so one stands for them; `count` of them move the common token.
+      const directionOf = (count) => {
+        const pulled = (v) => {
+          const mean = squares.reduce((sum, value, i) => sum + value * v[i], 0);
+          return v.map((value, i) => (i ? 1 : count) * squares[i] * (value - mean));
+        };
+        return strongestDirection(pulled, start);
+      };
+      const strength = (v) => {
+        const mean = squares.reduce((sum, value, i) => sum + value * v[i], 0);
+        return pull * (squares.reduce((sum, value, i) => sum + value * v[i] ** 2, 0) - mean ** 2);
+      };
+      const together = directionOf(K);
+      const length = together.reduce((sum, value, i) => sum + (i ? K : 1) * value ** 2, 0);
+      const byOne = directionOf(1);
+      const byOther = strength(byOne.map((value, i) => (i ? 0 : value)));
+      const pulls = [
+        pullsOf(Array(K).fill(length ? strength(together) / length : 0)),
+        pullsOf([strength(byOne), ...Array(K - 1).fill(byOther)]),
+      ];
+      return { a: state[0], pulls };
     };
     return { flow, look };
   };
@@ -156,10 +173,11 @@ function answerNumbers(settings, classes) {
   const states = rest(times);
   [found.sampled_first, found.sampled_last] = states[at(snap)].over;
   found.t_drift = T === Infinity ? 0 : firstTime(times, room(states), (moments) => room(rest(moments)));
-  // The size of an update; in small batches a class comes by chance more often than its share (expected_error.update_sizes).
-  const size = opt === "flow" ? 0 : (etaY / K) * (1 / (1 + mu) + (K - 1) / B / (1 - mu));
-  const { a, growth } = learned(classes.learningOf(rates), steps, mu, (size * etaZ) / etaY);
-  const errors = errorsOf(a / (T - 1), growth, Math.sqrt(shares.now * shares.largest) / B);
+  const { a, growth } = learned(classes.learningOf(rates), steps, { etaZ: opt === "flow" ? 0 : etaZ, mu, B });
+  // scansnap_core.law.expected_error.beyond_first_order.
+  const order = mu > 0 ? shares.largest : Math.sqrt(shares.now * shares.largest);
+  const chance = Math.cbrt((order / B) ** 2 * (etaY / B / (1 - mu)));
+  const errors = errorsOf(a / (T - 1), growth, chance);
   [found.likely, found.error] = [errors.likely, errors.expected];
   const curves = {};
   for (const [name, dynamics] of Object.entries(laws)) {
@@ -180,17 +198,18 @@ function answerNumbers(settings, classes) {
 
 /**
  * What was learned after `steps` updates of full batches, and how far an oscillation would have grown, for the errors to be
- * expected: scansnap_core.law.expected_error.Oscillation, with `fast` times the speed as the step.
+ * expected: scansnap_core.law.overshoot.Oscillation.
  * Without momentum by the flow; with it update by update, and late by the flow, as momentum then only lags behind it.
  */
-function learned({ flow, look }, steps, mu, fast) {
+function learned({ flow, look }, steps, updates) {
+  const { mu } = updates;
   const change = new Float64Array(flow.size);
   let last = null;
   const oscillation = () => {
     let [growth, before, rateBefore] = [0, 0, 0];
     return (state, time) => {
       last = look(state, change);
-      const rate = Math.log(Math.max(1, last.speed * fast - 1));
+      const rate = Math.max(0, ...last.pulls.map((pulls) => growthOf(pulls, updates)));
       growth += ((time - before) * (rateBefore + rate)) / 2;
       [before, rateBefore] = [time, rate];
       return growth;
@@ -237,17 +256,48 @@ function startOf(diagonal, shared, owns) {
   return start;
 }
 
-/** The largest eigenvalue of a linear map of vectors, by the power method, as expected_error.step_of finds it. */
-function largestEigenvalue(map, start) {
+/** The eigenvector of the largest eigenvalue of a linear map, by the power method, as scansnap_core.law.overshoot finds it. */
+function strongestDirection(map, start) {
   let v = start;
-  let size = 0;
   for (let round = 0; round < limits.ROUNDS; round++) {
     v = map(v);
-    size = Math.sqrt(v.reduce((sum, value) => sum + value ** 2, 0));
-    if (size === 0) return 0;
-    v = v.map((value) => value / size);
+    const length = Math.sqrt(v.reduce((sum, value) => sum + value ** 2, 0));
+    if (length === 0) return v;
+    v = v.map((value) => value / length);
   }
-  return size;
+  return v;
+}
+
+/** The mean and the variance of the classes' pulls along a direction; all classes are equally frequent. */
+function pullsOf(strengths) {
+  const mean = strengths.reduce((a, b) => a + b, 0) / strengths.length;
+  const square = strengths.reduce((sum, value) => sum + value ** 2, 0) / strengths.length;
+  return { mean, variance: square - mean ** 2 };
+}
+
+/** By how much the logarithm of a distance grows in an update: scansnap_core.law.overshoot.growth_of, at a rate of attention etaZ. */
+function growthOf(pulls, { etaZ, mu, B }) {
+  const mean = etaZ * pulls.mean;
+  const scatter = (etaZ ** 2 * pulls.variance) / B;
+  const rows = [
+    [(1 - mean) ** 2 + scatter, 2 * mu * (1 - mean), mu ** 2],
+    [scatter - mean * (1 - mean), mu * (1 - 2 * mean), mu ** 2],
+    [mean ** 2 + scatter, -2 * mu * mean, mu ** 2],
+  ];
+  // The characteristic polynomial's largest root, by Newton's method from above all roots: it comes down to it.
+  const minor = (i, j) => rows[i][i] * rows[j][j] - rows[i][j] * rows[j][i];
+  const trace = rows[0][0] + rows[1][1] + rows[2][2];
+  const minors = minor(0, 1) + minor(0, 2) + minor(1, 2);
+  const triple = ([a, b, c], [d, e, f], [g, h, i]) => a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g);
+  const determinant = triple(...rows);
+  let root = Math.max(...rows.map((row) => row.reduce((sum, value) => sum + Math.abs(value), 0)));
+  for (let round = 0; round < 100; round++) {
+    const value = ((root - trace) * root + minors) * root - determinant;
+    const slope = (3 * root - 2 * trace) * root + minors;
+    if (slope <= 0 || value <= 0) break;
+    root -= value / slope;
+  }
+  return Math.log(root) / 2;
 }
 
 /** When values first pass 0; 0 if they begin above it, infinity if they stay below. `again` gives them at other times. */
@@ -271,9 +321,9 @@ function between(x, places, values) {
 }
 
 /** scansnap_core.law.expected_error's errors, of the cause whose error is largest. */
-function errorsOf(shortness, growth, order) {
+function errorsOf(shortness, growth, chance) {
   const { SHORTNESS, GROWTHS, ORDERS, LEAST } = limits;
-  const causes = [[shortness, SHORTNESS], [growth, GROWTHS], [order, ORDERS]];
+  const causes = [[shortness, SHORTNESS], [growth, GROWTHS], [chance, ORDERS]];
   const largest = (row) => Math.max(...causes.map(([x, table]) => between(x, table[0], table[row])));
   return { likely: largest(1), expected: Math.max(LEAST, largest(2)) };
 }

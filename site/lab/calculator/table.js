@@ -54,12 +54,29 @@ function tableClasses({ table, M }) {
       const a = now.map((_, n) => state[flow.y + n * (K + 1) + n]);
       const errors = now.map((_, n) => (change[flow.y + n * (K + 1) + n] * K) / rates.etaY);
       const pulls = now.map((_, n) => a[n] * errors[n]);
-      const pulled = (v) => {
-        const means = now.map((one) => one.reduce((sum, value, l) => sum + value ** 2 * v[l], 0));
-        return words.map((_, l) => now.reduce((sum, one, n) => sum + pulls[n] * one[l] ** 2 * (v[l] - means[n]), 0));
+      const squares = now.map((one) => one.map((value) => value ** 2));
+      const strengths = (v) =>
+        squares.map((q, n) => {
+          const mean = q.reduce((sum, value, l) => sum + value * v[l], 0);
+          return pulls[n] * (q.reduce((sum, value, l) => sum + value * v[l] ** 2, 0) - mean ** 2);
+        });
+      const alone = squares.map((q, n) => q.map((value) => pulls[n] * value * (1 - value)));
+      const together = words.map((_, l) => alone.reduce((sum, one) => sum + one[l], 0));
+      const largest = alone.map((one) => Math.max(...one));
+      const strongest = largest.indexOf(Math.max(...largest));
+      const directionOf = (some, diagonal, ownWords) => {
+        const pulled = (v) => {
+          const means = some.map((n) => squares[n].reduce((sum, value, l) => sum + value * v[l], 0));
+          return words.map((_, l) => some.reduce((sum, n, i) => sum + pulls[n] * squares[n][l] * (v[l] - means[i]), 0));
+        };
+        return strongestDirection(pulled, startOf(diagonal, shared, ownWords));
       };
-      const alone = words.map((_, l) => now.reduce((sum, one, n) => sum + pulls[n] * one[l] ** 2 * (1 - one[l] ** 2), 0));
-      return { a: Math.max(...a), speed: largestEigenvalue(pulled, startOf(alone, shared, owns)) };
+      const everyClass = now.map((_, n) => n);
+      const directions = [
+        directionOf(everyClass, together, owns),
+        directionOf([strongest], alone[strongest], [owns[strongest]]),
+      ];
+      return { a: Math.max(...a), pulls: directions.map((v) => pullsOf(strengths(v))) };
     };
     return { flow, look };
   };
