@@ -15,8 +15,8 @@ below which about nine in ten stayed. Between the entries they are interpolated.
 if the first is above 10 %, so that at least seven in ten warnings are of z that is really off by
 more than 10 %.
 
-The tables were set by hand, on systems of the population of seed 604, 16 of each stratum. They were
-tried on systems of the population that ``tools.recording.validity`` drew afterwards, held out
+The tables were set by hand, on systems of the population of seed 604, up to 16 of each stratum.
+They were tried on systems of the population that ``tools.recording.validity`` drew afterwards, held out
 (``results/validity.nc``).
 
 The mean of runs on drawn texts (:mod:`scansnap_core.law.drawn_texts`) needs none of these: its

@@ -161,21 +161,22 @@ def predict(
         batches. It goes by ``order`` and ``largest_order``, the share of Z by which the order has
         moved it and the largest such share so far, and by the evidence that one draw adds.
 
-        Held out were systems of nine strata of :mod:`scansnap_core.data.population`, up to six of
-        each, of at most 12 classes, at the times at which the mean of SGD's runs was known to 5 %.
-        At T = inf, at rates up to where training overshoots, in full batches and, without and with
-        momentum, in small ones, 821 of 876 points were within the expected error, by stratum 87 to
-        100 %; of the 154 whose likely error was above 10 % 112 were off by more than 10 %, by
-        stratum 11 to 100 %. In small batches alone near pairs have the least, 80 %. At T of 8 to
-        256, in small batches for up to five classes, 255 of 275 points were within it, by stratum
-        81 to 100 %; of the 106 whose likely error was above 10 % 78 were off by more than 10 %, by
-        stratum 40 to 93 %. Where the likely error was above 1 %, 56 % and 60 % were off by less. Of
-        the flows of 40 other systems at T = inf, four of each stratum, none was off by more than
-        2.4 % at five times up to 1000 K ln M. The flow itself, by :func:`scansnap_core.solve`, has
-        the solver's error alone.
+        Held out were systems of nine strata of :mod:`scansnap_core.data.population`, up to twelve
+        of each, of at most 12 classes, at the times at which the mean of SGD's runs was known to
+        5 %. At T = inf, at rates up to where training overshoots, in full batches and, without and
+        with momentum, in small ones, 1597 of 1661 points were within the expected error, by stratum
+        91 to 99 %; of the 227 whose likely error was above 10 % 187 were off by more than 10 %, by
+        stratum 35 to 96 %. Of the other points 85 were. In small batches alone near pairs have the
+        least within the expected error, 87 %. At T of 8 to 256, in small batches for up to five
+        classes, 516 of 535 points were within it, by stratum 89 to 100 %; of the 125 whose likely
+        error was above 10 % 113 were off by more than 10 %, by stratum 62 to 100 %. Of the other
+        points 102 were. Where the likely error was above 1 %, 67 % and 70 % were off by more than
+        it says. Of the flows of 40 other systems at T = inf, four of each stratum, none was off by
+        more than 2.4 % at five times up to 1000 K ln M. The flow itself, by
+        :func:`scansnap_core.solve`, has the solver's error alone.
 
         With ``runs`` Z, entropy and evidence are those of the runs' mean. ``likely_error`` is 0.7
-        times the standard error of this mean and ``expected_error`` is 1.8 times that error.
+        standard errors of this mean, and ``expected_error`` is 1.8.
         ``step``, ``growth``, ``order``, ``largest_order`` and ``chance`` are not a number, and the
         attributes ``law`` and ``runs`` say so. Of 72 such forecasts by eight runs for counts of
         real text, held out, 69 were within the expected error; the likely error was at most twice

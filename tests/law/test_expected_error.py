@@ -81,6 +81,11 @@ def test_what_is_said_of_systems_held_out_is_what_was_measured(arm: str) -> None
     assert f"by stratum {percent([within[held].mean() for held in strata])}" in docstring
     assert f"of the {warned.sum()} whose likely error was above 10 % {rightly.sum()} were off" in docstring
     assert f"by stratum {percent([np.mean(error[held & warned] > 0.1) for held in strata])}" in docstring
+    assert f"Of the other points {np.sum(error[~warned] > 0.1)} were." in docstring
+    if arm == "endless":
+        near_pairs = (points["batch_size"] > 0) & (points["stratum"] == "near pairs")
+        small = "In small batches alone near pairs have the least within the expected error"
+        assert f"{small}, {100 * within[near_pairs].mean():.0f} %" in docstring
     assert within.mean() >= 0.9
     assert rightly.mean() >= 0.7
     # The control: warnings of all whose error isn't sure to be below 10 %.

@@ -21,6 +21,7 @@ from scansnap_core.law import memory
 from scansnap_core.law.answer import counted, named, written
 from scansnap_core.law.answer_numbers import numbers_and_tokens
 from scansnap_core.law.expected_error import (
+    LEAST,
     LIKELY,
     Causes,
     Errors,
@@ -78,7 +79,7 @@ BATCHES = [
     "B=1",
     "B=1&steps=1",
     "B=8&steps=6.5",
-    "B=64&K=3&M=50&rho=0.4&w=4,2,1&etaZ=15&steps=200",
+    "B=64&K=3&M=50&rho=0.4&w=4,2,1&etaZ=5&steps=200",
     "B=1&K=5&M=10000&rho=0.04&steps=100",
     "B=8&K=12&M=5000&rho=0.02&w=1,2,3,4&etaY=10&steps=50",
     "B=1&K=3&M=100000&rho=0.05&etaZ=2&steps=2000",
@@ -158,21 +159,21 @@ def numbers_by_the_package(address: str) -> tuple[dict[str, float], dict[str, st
 
 
 ERRORS = [
-    "K=3&M=100000&rho=0.05&etaZ=3.2",
-    "opt=momentum&mu=0.5&etaZ=8&steps=100",
+    "K=3&M=100000&rho=0.05&etaZ=2.6",
+    "opt=momentum&mu=0.5&etaZ=5.5&steps=100",
     "B=8&opt=momentum&mu=0.5&etaY=0.5&etaZ=4&steps=300",
     "opt=momentum&mu=0.5&T=6&etaZ=0.01&steps=100",
     "T=3&etaY=2&etaZ=0.01&steps=1.5",
     "K=3&M=50&rho=0.4&w=4,2,1&T=6&etaZ=0.01&steps=100",
     f"M=50&etaZ=6.3&steps=200&table={quote(SEA)}",
-    f"M=2000&etaY=0.5&etaZ=3.2&steps=400&table={quote(THREE)}",
+    f"M=2000&etaY=0.5&etaZ=2.8&steps=400&table={quote(THREE)}",
     f"M=2000&T=6&etaZ=0.01&steps=200&table={quote(THREE)}",
 ]
-"""Settings of long steps and of short texts: their likely errors lie between the least and the largest.
+"""Settings of long steps and of short texts: their errors lie between the least and the largest.
 
 None of them is that of the order of classes.
 """
-NO_ERRORS = ["K=3&M=100000&rho=0.05&etaZ=3.2&opt=flow", "etaZ=9&steps=1", "etaY=7&etaZ=0.01&steps=20"]
+NO_ERRORS = ["K=3&M=100000&rho=0.05&etaZ=2.6&opt=flow", "etaZ=9&steps=1", "etaY=7&etaZ=0.01&steps=20"]
 """A flow makes no steps, at the first one nothing has been learned, and a fast decoder alone does no harm."""
 LOOKS = 40
 """The page looks at the speed at so many times."""
@@ -295,7 +296,8 @@ def test_the_curves_are_the_answers_in_percent(setting: str, ask: Callable[[str]
 @pytest.mark.parametrize("setting", [*ERRORS, *NO_ERRORS])
 def test_errors_to_be_expected_are_those_of_endless_texts(setting: str, ask: Callable[[str], Page]) -> None:
     want = errors_of_endless_texts(setting)
-    assert (0 < want.likely.max() < 1) == (setting in ERRORS)
+    between = 0 < want.likely.max() < 1 or LEAST < want.expected.max() < 1
+    assert between == (setting in ERRORS)
     near = 5e-3 if "table" in setting else 1e-4  # with a table the page integrates all of Y, the law a memory a class
     found = ask(setting).evaluate(FOUND)
     assert found["error"] == pytest.approx(want.expected.max(), rel=near, abs=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from playwright.sync_api import BrowserContext, Page
 from scansnap_core.base.digits import digits
 from scansnap_core.law.expected_error import GROWTHS, ORDERS, SHORTNESS, Causes, errors_by_cause
 from scansnap_core.law.order import effective_draws
+from scansnap_core.law.overshoot import Pulls, Updates, growth_of
 from tests.site.book import ROOT
 from tests.site.lab_page import FIELDS, write_page
 
@@ -56,7 +57,7 @@ def calculator(browser: BrowserContext, tmp_path_factory: pytest.TempPathFactory
     script = head + rest.partition('document.querySelectorAll(".ss-calculator")')[0]
     assert script.count("return { attention,") == 1
     script = script.replace(
-        "return { attention,", "return { firstTime, errorsOf, orderShares, effectiveDraws, attention,"
+        "return { attention,", "return { firstTime, errorsOf, growthOf, orderShares, effectiveDraws, attention,"
     )
     page = opened(browser, tmp_path_factory.mktemp("calculator"), script)
     yield page
@@ -555,6 +556,20 @@ def test_errors_to_expect_are_the_tables_at_their_entries_and_between(calculator
             found = calculator.evaluate("given => core.errorsOf(...given)", given)
             assert found["likely"] == pytest.approx(want.likely.max(), rel=1e-9), (name, x)
             assert found["expected"] == pytest.approx(want.expected.max(), rel=1e-9), (name, x)
+
+
+def test_a_distance_grows_as_the_packages(calculator: Page) -> None:
+    """The largest eigenvalue of its second moments, where it grows."""
+    grown = 0
+    for mu, batch_size, mean, spread in product((0.0, 0.5, 0.9), (None, 1, 8), (0.1, 1.0, 3.0, 30.0), (0.0, 0.5, 9.0)):
+        pulls = Pulls(mean, spread * mean**2)
+        want = growth_of(pulls, Updates(1.0, mu, batch_size))
+        given = [{"mean": mean / 2, "variance": pulls.variance / 4}, {"etaZ": 2, "mu": mu, "B": batch_size}]
+        call = "([pulls, updates]) => core.growthOf(pulls, { ...updates, B: updates.B ?? Infinity })"
+        got = calculator.evaluate(call, given)
+        grown += want > 0
+        assert max(got, 0) == pytest.approx(max(want, 0), rel=1e-6, abs=1e-6), (mu, batch_size, mean, spread)
+    assert grown > 40
 
 
 def test_the_order_moves_nothing_where_classes_share_nothing(calculator: Page) -> None:
