@@ -16,8 +16,8 @@ if the first is above 10 %, so that at least seven in ten warnings are of z that
 more than 10 %.
 
 The tables were set by hand, on systems of the population of seed 604, up to 16 of each stratum.
-They were tried on systems of the population that ``tools.recording.validity`` drew afterwards, held out
-(``results/validity.nc``).
+They were tried on systems of the population that ``tools.recording.validity`` drew afterwards,
+held out (``results/validity.nc``).
 
 The mean of runs on drawn texts (:mod:`scansnap_core.law.drawn_texts`) needs none of these: its
 error is known from the runs' own scatter.
@@ -53,9 +53,9 @@ SHORTNESS = (
 exceeded, and those below which nine in ten stayed.
 """
 GROWTHS = (
-    (2.0, 6.0, 8.0, 10.0, 15.0, 20.0, 25.0, 35.0),
-    (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.9),
-    (0.03, 0.05, 0.1, 1.0, 1.0, 1.0, 1.0, 1.0),
+    (2.0, 6.0, 8.0, 10.0, 20.0, 25.0, 35.0),
+    (0.0, 0.0, 0.0, 0.0, 0.0, 0.1, 0.9),
+    (0.03, 0.05, 0.1, 1.0, 1.0, 1.0, 1.0),
 )
 """Such a table for the growth of an oscillation, of
 :class:`~scansnap_core.law.overshoot.Oscillation`.
@@ -65,8 +65,8 @@ ORDERS = (
     (0.0, 0.0, 0.0, 0.01, 0.015, 0.02, 0.05, 0.1, 0.15, 0.3, 0.4),
     (0.03, 0.04, 0.06, 0.15, 0.27, 0.33, 0.42, 0.5, 0.7, 1.0, 1.0),
 )
-"""Such a table for the order of classes: values of :func:`beyond_first_order`. Its largest likely
-error is .5; beyond the table's end many were off by more.
+"""Such a table for the order of classes: values of :func:`beyond_first_order`. Beyond its end
+more predictions were off by more.
 """
 
 
