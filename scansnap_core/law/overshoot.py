@@ -138,13 +138,13 @@ def overshoot_of(law: Law, state: State, updates: Updates) -> Overshoot:
         weights = weights + (1 - shares) / (updates.batch_size * (1 - updates.momentum))
     squares = f[0] ** 2, f[1] ** 2
 
-    along = (
-        _pulls_of_all(types, squares, pull, weights),
-        _pulls_of_one(types, squares, pull, weights),
-    )
+    along = [_pulls_of_all(types, squares, pull, weights)]
+    # In full batches nothing varies, and no direction has a larger pull than the first.
+    if updates.batch_size is not None:
+        along.append(_pulls_of_one(types, squares, pull, weights))
     return Overshoot(
         step=max(step_of(pulls, updates) for pulls in along),
-        growth=max(0.0, *(growth_of(pulls, updates) for pulls in along)),
+        growth=max(0.0, *[growth_of(pulls, updates) for pulls in along]),
     )
 
 
