@@ -23,10 +23,10 @@ from scansnap_core.base.rules import RATE, SEQ_LEN, number, one_of, takes
 from scansnap_core.data.sequences import CLASSES, Floats, Ints, SequenceClasses
 from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.law.adam import first_signs
-from scansnap_core.law.expected_error import PredictionOutOfRange
+from scansnap_core.law.expected_error import LEAST, PredictionOutOfRange
 from scansnap_core.law.memory import Law
 from scansnap_core.law.phases import AT_REST, tilt
-from scansnap_core.law.predicting import OPTIMIZERS, predict
+from scansnap_core.law.predicting import ALL, OPTIMIZERS, predict
 from scansnap_core.law.sentences import ADAM_DERIVED, DERIVED
 from scansnap_core.law.trials import columns, lowest, positions
 from scansnap_core.law.types import types_of
@@ -120,6 +120,7 @@ def numbers_and_tokens(
 
     - ``likely``, ``error``: :func:`~scansnap_core.predict`'s ``likely_error`` and
       ``expected_error`` at ``steps``
+    - ``whole``: whether all of Y and Z were followed, and nothing was left out
     - ``order``: the share of z by which the order of classes has changed it by then
 
     For Adam instead of the forces and the movement:
@@ -181,6 +182,7 @@ def numbers_and_tokens(
     found["order"] = np.nan_to_num(forecast.order.values[-1])
     found["batch"] = np.inf if batch_size is None else batch_size
     found["flow"] = optimizer == "flow"
+    found["whole"] = forecast.law == ALL and found["error"] < LEAST
     found["mu"] = mu
 
     P = classes.compact.probs[0]

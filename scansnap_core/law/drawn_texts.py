@@ -8,6 +8,9 @@ that it reads, whatever the vocabulary.
 So a few runs answer what the law can't. They scatter around their mean, and by how much is what one
 doesn't know of it: the error is measured, and not looked up.
 
+In endless sequences a text holds every word of its class in its share. There runs differ by the
+order in which the classes come, and in full batches not at all.
+
 Each update draws its texts anew. To draw some once and to keep them is as cheap, but another
 problem: the decoder learns these texts by heart, words that happen to stand in one alone.
 
@@ -39,6 +42,10 @@ set them: counts of WikiText-2 before "the", "and" and the comma, and half of th
 """
 MOST_WORDS = 1e9
 """The most contextual tokens that are drawn in all, which takes some minutes."""
+MOST_UPDATES = 1e6
+"""The most updates of all runs together, which take some minutes too, however few words they
+read.
+"""
 
 
 class Runs(NamedTuple):
@@ -62,7 +69,7 @@ def train_on_texts(
     lr_z: float,
     t: Floats,
     *,
-    seq_len: int,
+    seq_len: float,
     runs: int,
     momentum: float = 0.0,
     batch_size: int | None = None,
@@ -71,7 +78,7 @@ def train_on_texts(
     """Train from Y = Z = 0 on texts drawn from the classes, with the seeds from ``seed`` on.
 
     Between two updates z is interpolated. Without ``batch_size`` an update shows every class in its
-    share P(n), by :data:`TEXTS` texts.
+    share P(n), by :data:`TEXTS` texts; in endless sequences exactly.
 
     Examples
     --------
@@ -84,15 +91,24 @@ def train_on_texts(
     before = np.floor(t).astype(int)
     share = t - before
     kept = np.unique([before, np.ceil(t).astype(int)])
-    texts = batch_size or int(_texts_by_class(classes).sum())
-    words = float(runs) * kept[-1] * texts * (seq_len - 1)
+    updates = float(runs) * kept[-1]
+    if updates > MOST_UPDATES:
+        rule = f"all runs together make at most {MOST_UPDATES:,.0f} updates"
+        raise BadInput(f"{updates:,.0f} updates by {runs} runs", rule, "ask for earlier times")
+    words = updates * _words_of_batch(classes, seq_len, batch_size)
     if words > MOST_WORDS:
         rule = f"runs draw at most {MOST_WORDS:g} contextual tokens in all"
         raise BadInput(f"{runs} runs that draw {words:.2g}", rule, "ask for earlier times")
-    paths = [
-        _run(classes, lr_y, lr_z, kept, int(seq_len), momentum, batch_size, seed + run)
-        for run in range(runs)
-    ]
+
+    def path(run: int) -> tuple[Floats, Floats]:
+        """Train the run of this number."""
+        drawer = _drawer(classes, seq_len, batch_size, seed + run)
+        return _run(classes, lr_y, lr_z, kept, momentum, drawer)
+
+    if np.isinf(seq_len) and batch_size is None:
+        paths = [path(0)] * runs  # Nothing is drawn, so all runs are the same.
+    else:
+        paths = [path(run) for run in range(runs)]
 
     def at_times(values: Floats) -> Floats:
         """Interpolate values at the updates ``kept``, along the second axis, to the times t."""
@@ -174,6 +190,43 @@ class _Drawer:
         return _Texts(class_of, class_weight[class_of], counts)
 
 
+class _EndlessDrawer:
+    """Draws the classes of one update after the other, whose sequences are endless."""
+
+    def __init__(self, classes: SequenceClasses, batch_size: int | None, seed: int) -> None:
+        """Prepare the words of each class, which all its texts hold in the same shares."""
+        self._rng = np.random.default_rng(seed)
+        self._batch_size = batch_size
+        self._frequencies = np.asarray(classes.frequencies)
+        self._probs = sparse.csr_array(classes.compact.probs)
+
+    def draw(self) -> _Texts:
+        """Draw the next update's classes: one text for each that comes, of the weight of all."""
+        weight = self._frequencies
+        if self._batch_size is not None:
+            weight = self._rng.multinomial(self._batch_size, weight) / self._batch_size
+        class_of = np.flatnonzero(weight)
+        return _Texts(class_of, weight[class_of], self._probs[class_of])
+
+
+def _drawer(
+    classes: SequenceClasses, seq_len: float, batch_size: int | None, seed: int
+) -> _Drawer | _EndlessDrawer:
+    """Return what draws the texts of sequences of this length."""
+    if np.isinf(seq_len):
+        return _EndlessDrawer(classes, batch_size, seed)
+    return _Drawer(classes, int(seq_len), batch_size, seed)
+
+
+def _words_of_batch(classes: SequenceClasses, seq_len: float, batch_size: int | None) -> float:
+    """Count the words that an update reads."""
+    if np.isinf(seq_len):
+        # Of each class that comes, all its words once.
+        by_class = classes.compact.held.sum(axis=1)
+        return float(by_class.mean() * min(batch_size or np.inf, len(by_class)))
+    return (batch_size or int(_texts_by_class(classes).sum())) * (seq_len - 1)
+
+
 class _Change(NamedTuple):
     """How Y, Z and the evidence move in an update, per unit of their rates."""
 
@@ -222,15 +275,12 @@ def _run(
     lr_y: float,
     lr_z: float,
     kept: Ints,
-    seq_len: int,
     momentum: float,
-    batch_size: int | None,
-    seed: int,
+    drawer: _Drawer | _EndlessDrawer,
 ) -> tuple[Floats, Floats]:
     """Train one run; return Z, shape (times, Q, L), and evidence, (times, K), after the updates
     ``kept``.
     """
-    drawer = _Drawer(classes, seq_len, batch_size, seed)
     L = len(classes.compact.tokens)
     Y = np.zeros((L, len(classes.outputs.multiplicity)))
     Z = np.zeros((len(classes.compact.queries), L))

@@ -16,7 +16,7 @@ from scansnap_core.data.sequences import ATTRIBUTE, Floats, SequenceClasses, che
 from scansnap_core.law import closed
 from scansnap_core.law.drawn_texts import LIKELY_SCALE, SCALE, Runs, error_of_mean
 from scansnap_core.law.expected_error import shortness_of
-from scansnap_core.law.memory import Law, State
+from scansnap_core.law.memory import Law, Moved
 from scansnap_core.law.types import mean_by
 from scansnap_core.theory import formulas
 from scansnap_core.theory.functions import function_of
@@ -79,7 +79,7 @@ def empty_forecast(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.D
     )
 
 
-def described(law: Law, state: State, tau: float) -> dict[str, Any]:
+def described(law: Law, state: Moved, tau: float) -> dict[str, Any]:
     """Compute the variables of a forecast that describe one state of the law, by name.
 
     ``tau`` = eta_Y t/K is the state's. ``Z`` and ``regime`` have the shape (Q, L), the others (K,).
@@ -115,7 +115,7 @@ def described(law: Law, state: State, tau: float) -> dict[str, Any]:
     return by_token | {name: values[types.of_class] for name, values in by_type.items()}
 
 
-def _phase(law: Law, state: State, tau: float) -> Floats:
+def _phase(law: Law, state: Moved, tau: float) -> Floats:
     """Name the phase of a class of each type at tau = eta_Y t/K, one of PHASES; shape (T,)."""
     types = law.types
     M = law.types.vocab_size

@@ -17,6 +17,7 @@ Clock: t in steps of batch size 1 without momentum; s updates with momentum take
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
@@ -184,11 +185,16 @@ class InertialLaw(Generic[S]):
         The law, of endless sequences or at finite T, or another motion; and mu, 0 for plain SGD.
     pace
         eta_Y/K of the updates: the tau of one of them without momentum.
+    one_by_one
+        How many first updates are made one by one.
     """
 
-    def __init__(self, law: Motion[S], momentum: float, pace: float) -> None:
+    def __init__(
+        self, law: Motion[S], momentum: float, pace: float, *, one_by_one: int = ONE_BY_ONE
+    ) -> None:
         """Compute the tau of one update, and the share of a force that acts later."""
         self.law = law
+        self.one_by_one = one_by_one
         self.momentum = checked_momentum(momentum, "momentum")
         self.pace = pace
         self.update = pace / (1 - momentum)
@@ -199,50 +205,54 @@ class InertialLaw(Generic[S]):
     def path(self, taus: Floats) -> Iterator[S]:
         """Yield the states at ascending taus = eta_Y t/K above 0, one for each.
 
-        Up to ONE_BY_ONE updates they lie on lines between the updates' states; from there on the
-        motion is integrated, in ln tau. Rates so large that an update isn't finite raise
+        Up to ``one_by_one`` updates they lie on lines between the updates' states; from there on
+        the motion is integrated, in ln tau. Rates so large that an update isn't finite raise
         IntegrationFailed.
         """
         law = self.law
-        begin = ONE_BY_ONE * self.update
-        mu = self.momentum
-        later = taus[taus > begin]
-        places, speed = self._first()
+        begin = self.one_by_one * self.update
+        early, later = np.split(taus, [np.count_nonzero(taus <= begin)])
 
-        # During the first updates the path is linear from one update to the next.
-        for count in taus[: taus.size - later.size] / self.update:
-            s = min(int(count), len(places) - 2)
-            if count > s + 1:
-                raise self._ran_away(s + 1)
-            yield law.unpack(places[s] + (count - s) * (places[s + 1] - places[s]))
+        # The states before and after update number s. Between them the path is a line.
+        updates = self._updates()
+        after, speed = next(updates)
+        before = 0 * after
+        s = 1
+        for count in early / self.update:
+            while s < count:
+                before = after
+                after, speed = next(updates)
+                s += 1
+            yield law.unpack(before + (count - s + 1) * (after - before))
         if not later.size:
             return
-        if len(places) <= ONE_BY_ONE:
-            raise self._ran_away(len(places) - 1)
-        if mu:
-            coasting = self._lagging * (1 - mu) * speed
-            yield from law.along(self._rhs, begin, later, np.concatenate([places[-1], coasting]))
+
+        # From the last update that is made by itself the motion is integrated.
+        for _ in range(self.one_by_one - s):
+            after, speed = next(updates)
+        if self.momentum:
+            coasting = self._lagging * (1 - self.momentum) * speed
+            yield from law.along(self._rhs, begin, later, np.concatenate([after, coasting]))
         elif isinstance(law, Law) and law.is_split:
-            yield from many_classes.path(law, later, law.unpack(places[-1]), begin, self.update)
+            yield from many_classes.path(law, later, law.unpack(after), begin, self.update)
         else:
-            yield from law.along(self._plain, begin, later, places[-1])
+            yield from law.along(self._plain, begin, later, after)
 
-    def _first(self) -> tuple[list[Floats], Floats]:
-        """Make the first updates one by one.
+    def _updates(self) -> Iterator[tuple[Floats, Floats]]:
+        """Make updates one by one from zero; yield the packed state after each, and the velocity in
+        units of the pace.
 
-        Returns the packed states from zero on, and the velocity after them, in units of the pace.
-        Where a state isn't finite, the list ends before it.
+        An update that isn't finite raises IntegrationFailed.
         """
         speed = self.law.start(1.0)
-        places = [0 * speed, self.law.start(self.pace)]
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            for _ in range(ONE_BY_ONE - 1):
-                speed = self.momentum * speed + self.law.rate(places[-1])
-                place = places[-1] + self.pace * speed
-                if not np.isfinite(place).all():
-                    break
-                places.append(place)
-        return places, speed
+        place = self.law.start(self.pace)
+        for s in itertools.count(1):
+            yield place, speed
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                speed = self.momentum * speed + self.law.rate(place)
+                place = place + self.pace * speed
+            if not np.isfinite(place).all():
+                raise self._ran_away(s)
 
     def _ran_away(self, updates: int) -> IntegrationFailed:
         """Say that the state after this many updates is the last finite one."""

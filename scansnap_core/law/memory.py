@@ -21,7 +21,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -75,6 +75,24 @@ class State(NamedTuple):
     distinct: Floats
     z_common: Floats
     z_distinct: Floats
+
+
+class Moved(Protocol):
+    """What any description of training has of attention at one tau: evidence and Z, as in
+    :class:`State`.
+    """
+
+    @property
+    def a(self) -> Floats:
+        """The evidence, shape (T,)."""
+
+    @property
+    def z_common(self) -> Floats:
+        """Z on the common tokens, shape (R, C)."""
+
+    @property
+    def z_distinct(self) -> Floats:
+        """Z on the distinct tokens, shape (T, D)."""
 
 
 class Errors(NamedTuple):
@@ -176,7 +194,7 @@ class Law:
         parts = zip(self._parts, self._shapes, strict=True)
         return State(*[state[part].reshape(shape) for part, shape in parts])
 
-    def attention(self, state: State) -> Pair:
+    def attention(self, state: Moved) -> Pair:
         """Compute f = LN(P∘e^z) of Eqn 5, for a class of each type, on its common and its distinct
         tokens.
 
@@ -193,7 +211,7 @@ class Law:
         f /= np.sqrt(np.einsum("ij,ij->i", f, f))[:, None]
         return f[:, :C], f[:, C:]
 
-    def weighted_lambda(self, state: State, weight: Floats) -> Pair:
+    def weighted_lambda(self, state: Moved, weight: Floats) -> Pair:
         """Compute eta_Z/eta_Y sum_n weight_n f_nl² over the classes n that push token l.
 
         With the weight a²/2 this is the memory number, lambda a²/2: memory holds a token back where
@@ -347,6 +365,11 @@ class Law:
         errors = self.errors(state, f, rows)
         own, g = self.gradient(state, errors, rows)
         return errors, own, g
+
+    def own_errors(self, state: State) -> Floats:
+        """Compute 1 - alpha_nn of a class n of each type, shape (T,)."""
+        errors, _, _ = self.errors_and_gradient(state, self.attention(state))
+        return errors.own
 
     def rates_without_b(self, state: State, f: Pair, own: Floats, g: Pair) -> tuple[Floats, ...]:
         """Compute d/dtau of a, of H and of Z, in :class:`State`'s order and shapes.

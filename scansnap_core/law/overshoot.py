@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from scansnap_core.data.sequences import Floats, Ints
-from scansnap_core.law.memory import Law, Pair, State
+from scansnap_core.law.memory import Law, Moved, Pair
 from scansnap_core.law.types import Types
 
 ROUNDS = 20
@@ -109,8 +109,9 @@ def growth_of(pulls: Pulls, updates: Updates) -> float:
     return 0.5 * np.log(largest) if largest else -np.inf
 
 
-def overshoot_of(law: Law, state: State, updates: Updates) -> Overshoot:
-    """Compute how far an update overshoots, at one state.
+def overshoot_of(law: Law, state: Moved, own_errors: Floats, updates: Updates) -> Overshoot:
+    """Compute how far an update overshoots, at one state, given the decoder's errors 1 - alpha_nn
+    there, by type.
 
     One draw of class n moves a distance d from where memory holds z by -A_n d, with
 
@@ -128,11 +129,10 @@ def overshoot_of(law: Law, state: State, updates: Updates) -> Overshoot:
     """
     types = law.types
     f = law.attention(state)
-    errors, _, _ = law.errors_and_gradient(state, f)
     K = len(types.of_class)
     shares = types.paces / K
     # One draw moves Y by eta_Y, which is K times the pace.
-    pull = law.ratio * K * updates.pace * state.a * errors.own
+    pull = law.ratio * K * updates.pace * state.a * own_errors
     weights = shares / (1 + updates.momentum)
     if updates.batch_size is not None:
         weights = weights + (1 - shares) / (updates.batch_size * (1 - updates.momentum))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import xarray as xr
@@ -33,8 +33,10 @@ from scansnap_core.base.rules import (
 )
 from scansnap_core.data.sequences import CLASSES, Floats, SequenceClasses
 from scansnap_core.engine.settings import checked_momentum
-from scansnap_core.law import many_classes
+from scansnap_core.law import exact as exactly
+from scansnap_core.law import inertia, many_classes
 from scansnap_core.law.drawn_texts import LEAST_RUNS, train_on_texts
+from scansnap_core.law.exact import Exact, ExactState
 from scansnap_core.law.expected_error import (
     Causes,
     beyond_first_order,
@@ -53,6 +55,7 @@ from scansnap_core.law.types import types_of
 from scansnap_core.theory.solving import IntegrationFailed
 
 T = TypeVar("T")
+AnyState = TypeVar("AnyState", State, ExactState)
 
 OPTIMIZERS = ("sgd", "momentum", "flow")
 """SGD in steps of finite size without and with momentum, and the gradient flow, which is the limit
@@ -63,11 +66,19 @@ LONG = Rule(
     "a forecast takes T of at least 3: with one contextual token a sequence, Z stays 0",
     "pass 3 or more; at 2 there is nothing to predict",
 )
+EXACT = Rule(
+    lambda exact: exact is None or isinstance(exact, bool),
+    "exact is True, False or None",
+    "pass False for our law, or leave it out",
+)
 FINITE = number(says="ratios of rates and times times rates are finite", remedy="use smaller ones")
 LOOK = 1.2
 """The size of updates is evaluated after the first update, and whenever time has grown by this
 factor since.
 """
+ALL = "all of Y and Z"
+ONE_MEMORY = "one memory a class"
+"""What is integrated."""
 UNSEEN = 1e-290
 """Before this tau, squares of what was learned underflow, and nothing has moved."""
 
@@ -79,6 +90,7 @@ UNSEEN = 1e-290
     seq_len=SEQ_LEN,
     optimizer=one_of(OPTIMIZERS),
     batch_size=optional(whole()),
+    exact=EXACT,
     runs=optional(whole(LEAST_RUNS, says="fewer runs don't tell how far they scatter")),
 )
 def predict(
@@ -91,6 +103,7 @@ def predict(
     optimizer: str = "sgd",
     momentum: float | None = None,
     batch_size: int | None = None,
+    exact: bool | None = None,
     runs: int | None = None,
 ) -> xr.Dataset:
     """Predict by our law what SGD does to these classes from Y(0) = Z(0) = 0, without training; or,
@@ -226,10 +239,10 @@ def predict(
     check_memory(
         f"{places:,} attention logits and their regimes", 9.0 * places + 100.0 * K * recorded.size
     )
-    if runs is not None and (is_flow or np.isinf(seq_len)):
-        asked = "of a flow" if is_flow else "of endless sequences"
-        remedy = "leave runs out: our law is for these"
-        raise BadInput(f"runs = {runs} {asked}", "runs are of SGD on finite sequences", remedy)
+    if runs is not None and is_flow:
+        remedy = "leave runs out"
+        raise BadInput(f"runs = {runs} of a flow", "runs are of SGD", remedy)
+    is_exact = _is_exact(exact, classes, seq_len, runs)
     ratio = lr_z / lr_y
     pace = lr_y / K
     update = pace / (1 - mu)
@@ -239,7 +252,7 @@ def predict(
     FINITE("lr_y t/K", taus[-1])
     law = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
     found = empty_forecast(classes, law, recorded).assign_attrs(
-        law="one memory a class" if runs is None else "the mean of runs",
+        law=ALL if is_exact else ONE_MEMORY if runs is None else "the mean of runs",
         lr_y=lr_y,
         lr_z=lr_z,
         seq_len=seq_len,
@@ -256,7 +269,7 @@ def predict(
             lr_y,
             lr_z,
             recorded,
-            seq_len=int(seq_len),
+            seq_len=seq_len,
             runs=runs,
             momentum=mu,
             batch_size=batch_size,
@@ -267,10 +280,15 @@ def predict(
 
     _check_size(law, mu, batch_size)
 
-    # The states of full batches: by momentum's law, or by the flow.
-    path: Callable[[Floats], Iterable[State]] = InertialLaw(law, mu, pace).path
+    # The states of full batches: update by update and by momentum's law, or by the flow.
+    motion: Law | Exact = Exact(classes, types, ratio) if is_exact else law
+    own_errors: Callable[[Any], Floats] = motion.own_errors
+    is_whole = is_exact and batch_size is None  # nothing is left out then
+    made_one_by_one = exactly.ONE_BY_ONE if is_exact else inertia.ONE_BY_ONE
+    path: Callable[[Floats], Iterable[State | ExactState]]
+    path = InertialLaw[Any](motion, mu, pace, one_by_one=made_one_by_one).path
     if is_flow:
-        path = partial(many_classes.path, law) if law.is_split else law.path
+        path = partial(many_classes.path, law) if law.is_split and not is_exact else motion.path
 
     # Times at which nothing has moved yet are answered by the state at the start. To the others
     # belong the times at which the size of updates is evaluated.
@@ -278,9 +296,10 @@ def predict(
     looks = np.zeros(0)
     if not is_flow and moments.size and moments[-1] >= update:
         looks = update * LOOK ** np.arange(1 + int(np.log(moments[-1] / update) / np.log(LOOK)))
+        looks = looks[looks <= moments[-1]]  # rounding may have put the last one beyond
         moments = np.union1d(moments, looks)
     states = itertools.chain(
-        [law.unpack(law.start(0.0))] * unseen.size, _until_it_fails(path, moments)
+        [motion.unpack(motion.start(0.0))] * unseen.size, _until_it_fails(path, moments)
     )
 
     # How far the order of classes moves z at batch size 1.
@@ -290,7 +309,7 @@ def predict(
         shifts = itertools.chain([None] * unseen.size, _until_it_fails(order.path, moments))
 
     updates = Updates(pace, mu, batch_size)
-    draw = 0.0 if batch_size is None else lr_y / (batch_size * (1 - mu))
+    draw = 0.0 if batch_size is None else lr_y / batch_size
     num_recorded = 0
     oscillation = Oscillation(update)
     largest_order = 0.0
@@ -298,7 +317,10 @@ def predict(
         for tau, state, shift in zip([*unseen, *moments], states, shifts, strict=True):
             overshoot = Overshoot(0.0, 0.0)
             if state.a[0] and not is_flow:
-                overshoot = overshoot_of(law, state, updates)
+                overshoot = overshoot_of(law, state, own_errors(state), updates)
+            # Full batches that are made one by one overshoot as training does.
+            if is_whole and tau <= made_one_by_one * update:
+                overshoot = overshoot._replace(growth=0.0)
             order_share = 0.0
             if batch_size is not None and shift is not None:
                 order_share = order_of(law, state, shift) / batch_size
@@ -313,8 +335,13 @@ def predict(
                 shortness = shortness_of(law, state, seq_len)
                 so_far = max(largest_order, order_share)
                 chance = float(beyond_first_order(order_share, so_far, draw, mu))
-                causes = Causes(shortness, growth, chance)
-                errors = errors_by_cause(causes)
+                errors = errors_by_cause(Causes(shortness, growth, chance))
+                likely = errors.likely.max()
+                expected = errors.expected.max()
+
+                if is_whole and growth == 0:
+                    likely = 0.0
+                    expected = exactly.ERROR
                 trust = {
                     "shortness": shortness,
                     "step": overshoot.step,
@@ -322,8 +349,8 @@ def predict(
                     "order": order_share,
                     "largest_order": so_far,
                     "chance": chance,
-                    "likely_error": errors.likely.max(),
-                    "expected_error": errors.expected.max(),
+                    "likely_error": likely,
+                    "expected_error": expected,
                 }
                 for name, values in (described(law, state, tau) | trust).items():
                     found[name].values[num_recorded] = values
@@ -334,6 +361,20 @@ def predict(
         raise
     warn(found)
     return found
+
+
+def _is_exact(
+    exact: bool | None, classes: SequenceClasses, seq_len: float, runs: int | None
+) -> bool:
+    """Return whether all of Y and Z are integrated: as asked for, or where it costs less."""
+    can_be = bool(np.isinf(seq_len)) and runs is None
+    if exact and not can_be:
+        asked = f"seq_len = {seq_len:g}" if runs is None else f"runs = {runs}"
+        rule = "Y and Z are integrated exactly for endless sequences, without runs"
+        raise BadInput(f"exact = True with {asked}", rule, "leave exact out")
+    if exact is None:
+        return can_be and exactly.num_values(classes) <= exactly.MOST_NUMBERS
+    return exact
 
 
 def _check_size(law: Law, mu: float, batch_size: int | None) -> None:
@@ -368,7 +409,7 @@ def _until_it_fails(path: Callable[[Floats], Iterable[T]], taus: Floats) -> Iter
         raise
 
 
-def _shifted(state: State, shift: Shift, batch_size: int) -> State:
+def _shifted(state: AnyState, shift: Shift, batch_size: int) -> AnyState:
     """Return the state with z's mean over runs in batches of this size: the shift by the order of
     classes is known at batch size 1, and goes with 1/B.
     """

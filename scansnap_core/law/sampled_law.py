@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from scansnap_core.data.sequences import Floats
-from scansnap_core.law.memory import Errors, Law, Pair, Rows, State
+from scansnap_core.law.memory import Errors, Law, Moved, Pair, Rows, State
 from scansnap_core.law.sample_means import FirstOrder, dot, means
 from scansnap_core.law.types import Types
 from scansnap_core.theory import spectrum
@@ -81,7 +81,7 @@ class SampledLaw(Law):
         by_others = self._pushed(first, f, others)
         self._left = np.stack([own - by_F, drift - by_others], axis=-1)
 
-    def attention(self, state: State) -> Pair:
+    def attention(self, state: Moved) -> Pair:
         """Compute F of a class of each type on its common and its distinct tokens.
 
         Returns

@@ -16,6 +16,7 @@ from scansnap_core.theory.formulas import K, M, eta_Y, eta_Z, h_, t
 T, steps, snap, t_drift, t_memory = sp.symbols("T steps snap t_drift t_memory")
 likely, error = sp.symbols("likely error")
 batch, order, flow, rho, mu, one_by_one = sp.symbols("batch order flow rho mu one_by_one")
+whole = sp.symbols("whole")  # 1 where all of Y and Z were followed, and no law was needed
 largest, smallest, uniform, several, square = sp.symbols(
     "largest smallest uniform several square_first"
 )
@@ -73,6 +74,7 @@ trusted = likely <= LIKELY
 sure = error <= LIKELY
 full = sp.Eq(batch, sp.oo)
 is_flow = sp.Eq(flow, 1)
+is_whole = sp.Eq(whole, 1)
 
 SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
     "In short": [
@@ -309,6 +311,14 @@ SENTENCES: dict[str, list[dict[sp.Basic, str]]] = {
     ],
     "How sure": [
         {
+            sp.And(is_whole, is_flow): (
+                "The gradient flow's z at t = {steps} comes from all of Y and Z, without our law, "
+                "and is right within {error%}."
+            ),
+            is_whole: (
+                "For full batches, which show all classes at once, z at t = {steps} comes from all "
+                "of Y and Z, without our law, and is right within {error%}."
+            ),
             sp.And(
                 sure, is_flow
             ): "The gradient flow's z at t = {steps} should lie within {error%} of the "

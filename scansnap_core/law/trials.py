@@ -97,7 +97,7 @@ def law(
 
     t = steps(classes, taus, lr_y=lr_y, momentum=momentum)
     how: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
-    forecast = predict(classes, lr_y, ratio * lr_y, t, seq_len=seq_len, **how)
+    forecast = predict(classes, lr_y, ratio * lr_y, t, seq_len=seq_len, exact=False, **how)
     return _at_tokens(classes, forecast.Z.values)
 
 

@@ -119,9 +119,18 @@ def test_classes_that_are_alike_are_averaged() -> None:
     ("changes", "value", "rule"),
     [
         ({"runs": LEAST_RUNS - 1}, "runs = 3", "fewer runs don't tell how far they scatter"),
-        ({"seq_len": np.inf}, "runs = 8 of endless sequences", "runs are of SGD on finite sequences"),
-        ({"optimizer": "flow"}, "runs = 8 of a flow", "runs are of SGD on finite sequences"),
-        ({"t": 1e7}, "8 runs that draw 7.2e+10", "runs draw at most 1e+09 contextual tokens in all"),
+        ({"optimizer": "flow"}, "runs = 8 of a flow", "runs are of SGD"),
+        (
+            {"exact": True},
+            "exact = True with runs = 8",
+            "Y and Z are integrated exactly for endless sequences, without runs",
+        ),
+        ({"t": 1e5, "seq_len": 16}, "8 runs that draw 1.5e+09", "runs draw at most 1e+09 contextual tokens in all"),
+        (
+            {"t": 1e6, "seq_len": np.inf},
+            "8,000,000 updates by 8 runs",
+            "all runs together make at most 1,000,000 updates",
+        ),
     ],
 )
 def test_what_runs_are_not_for_is_refused(changes: dict[str, Any], value: str, rule: str) -> None:

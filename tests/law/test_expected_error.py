@@ -43,12 +43,21 @@ def test_errors_are_the_tables_entries_and_between() -> None:
         assert (np.array(likely) <= expected).all()
 
 
-def test_what_first_order_leaves_out_goes_by_the_largest_share_with_momentum() -> None:
-    """And by the geometric mean of the share now and the largest without; by the cube root of what a draw adds."""
-    assert beyond_first_order(0.2, 0.8, 1.0, 0.0) == pytest.approx(0.4 ** (2 / 3), rel=1e-12)
-    assert beyond_first_order(0.2, 0.8, 1.0, 0.5) == pytest.approx(0.8 ** (2 / 3), rel=1e-12)
-    assert beyond_first_order(0.2, 0.8, 8.0, 0.0) == pytest.approx(2 * 0.4 ** (2 / 3), rel=1e-12)
-    assert beyond_first_order(0.2, 0.8, 0.0, 0.9) == 0
+def test_without_momentum_what_is_left_out_goes_like_the_next_order() -> None:
+    """Where nothing cancels, shares go like eta_Y/B, and so does the measure."""
+    eta = np.array([0.01, 0.1, 1.0])
+    for mu in (0.0, 0.5, 0.9):
+        found = beyond_first_order(0.2 * eta, 0.3 * eta, draw=eta, momentum=mu)
+        assert found == pytest.approx(found[-1] * eta, rel=1e-12, abs=0)
+    assert beyond_first_order(0.2, 0.8, 0.0, 0.9) == 0  # full batches
+
+
+def test_a_shift_that_has_passed_counts_less_and_the_more_the_less_momentum_there_is() -> None:
+    passed = [float(beyond_first_order(0.01, 0.8, 1.0, mu)) for mu in (0.0, 1e-9, 0.5, 0.9)]
+    there = [float(beyond_first_order(0.8, 0.8, 1.0, mu)) for mu in (0.0, 1e-9, 0.5, 0.9)]
+    assert there == pytest.approx([there[0]] * 4, rel=1e-12)
+    assert passed[0] == pytest.approx(passed[1], rel=1e-6)  # continuous at mu = 0
+    assert passed[0] < passed[2] < passed[3] < there[0]
 
 
 def held_out(arm: str) -> dict[str, np.ndarray]:
@@ -57,7 +66,11 @@ def held_out(arm: str) -> dict[str, np.ndarray]:
     points = {str(name).removeprefix(f"{arm}_"): record[name].values for name in record if str(name).startswith(arm)}
     kept = (points["noise"] < 0.05) & (points["stratum"] != SAME)
     points = {name: values[kept] for name, values in points.items()}
-    errors = errors_by_cause(Causes(points["shortness"], points["growth"], points["chance"]))
+    draw = np.divide(points["lr_y"], points["batch_size"], where=points["batch_size"] > 0, out=0 * points["lr_y"])
+    shares = points["order"], points["largest_order"]
+    chance = beyond_first_order(*shares, draw, points["momentum"])
+    assert points["chance"] == pytest.approx(chance, rel=1e-9, abs=1e-15)  # of this version's measure
+    errors = errors_by_cause(Causes(points["shortness"], points["growth"], chance))
     points["likely"] = errors.likely.max(axis=0)
     points["expected"] = errors.expected.max(axis=0)
     points["error"] = np.sqrt(np.maximum(points["error"] ** 2 - points["noise"] ** 2, 0))

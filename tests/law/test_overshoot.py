@@ -39,7 +39,7 @@ def test_a_step_is_how_fast_memory_brings_attention_back(classes: ss.SequenceCla
         of_z = np.concatenate([places[part] for part in law._parts[4:]])
         steps = [1e-4 * (places == i) for i in of_z]
         slopes = [(law.rate(packed + step) - law.rate(packed - step))[of_z] / 2e-4 for step in steps]
-        found = overshoot_of(law, state, FULL).step
+        found = overshoot_of(law, state, law.own_errors(state), FULL).step
         assert found == pytest.approx(-np.linalg.eigvals(slopes).real.min(), rel=within, abs=0)
         # The control: the diagonal alone, as if the other tokens stayed.
         assert found > 1.2 * -np.diag(slopes).min()
@@ -101,8 +101,8 @@ def test_the_growth_is_near_that_of_all_second_moments(stratum: str) -> None:
         for momentum, batch_size in ((0.0, None), (0.0, 1), (0.0, 4), (0.9, 1)):
             # The pace is such that attention overshoots.
             plain = Updates(1.0, momentum, batch_size)
-            updates = plain._replace(pace=5 / overshoot_of(law, state, plain).step)
-            found = overshoot_of(law, state, updates).growth
+            updates = plain._replace(pace=5 / overshoot_of(law, state, law.own_errors(state), plain).step)
+            found = overshoot_of(law, state, law.own_errors(state), updates).growth
             exact = growth_of_moments(updates.pace * A, drawn.classes.frequencies, updates)
             if momentum == 0:
                 assert found <= exact * 1.005 + 1e-9, (number, updates)

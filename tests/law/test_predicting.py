@@ -143,6 +143,12 @@ def test_classes_of_any_frequencies_go_as_descent_takes_them(frequencies: list[f
         ({"lr_y": 0}, "lr_y = 0", RATE.says),
         ({"lr_y": 1e-300, "lr_z": 1e300}, "lr_z/lr_y = inf", FINITE.says),
         ({"lr_y": 1e300, "t": [1e300]}, "lr_y t/K = inf", FINITE.says),
+        ({"exact": "yes"}, "exact = 'yes'", "exact is True, False or None"),
+        (
+            {"exact": True, "seq_len": 64},
+            "exact = True with seq_len = 64",
+            "Y and Z are integrated exactly for endless sequences, without runs",
+        ),
     ],
 )
 def test_what_it_has_no_law_for_is_refused(changes: dict[str, object], value: str, rule: str) -> None:
@@ -241,12 +247,12 @@ def test_a_fast_decoder_and_fast_attention_that_is_soon_over_do_no_harm() -> Non
 def test_outside_its_range_it_warns_and_says_how_far(changes: dict[str, Any], message: str) -> None:
     arguments: dict[str, Any] = {"lr_y": 1, "lr_z": 0.1} | changes
     with pytest.warns(ss.PredictionOutOfRange, match=message) as caught:
-        found = ss.predict(CLASSES, t=[3, 100, 1000], **arguments)
+        found = ss.predict(CLASSES, t=[3, 100, 1000], exact=False, **arguments)
     assert Path(caught[0].filename) == Path(__file__)
     assert found.expected_error[-1] > 0.1
     assert len(caught) == 1
     if "seq_len" not in changes:  # a flow takes no steps
-        assert ss.predict(CLASSES, t=[100], optimizer="flow", **arguments).expected_error.item() == 0.03
+        assert ss.predict(CLASSES, t=[100], optimizer="flow", exact=False, **arguments).expected_error.item() == 0.03
 
 
 @pytest.mark.parametrize("stratum", STRATA)
@@ -256,7 +262,7 @@ def test_flows_of_endless_sequences_are_met_as_announced_in_each_stratum(stratum
         drawn = population.system(stratum, number, seed=77)
         t_0 = drawn.classes.num_classes * math.log(drawn.classes.vocab_size)
         times = t_0 * np.array([0.3, 1, 10, 100, 1000])
-        found = ss.predict(drawn.classes, 1, drawn.ratio, times, optimizer="flow")
+        found = ss.predict(drawn.classes, 1, drawn.ratio, times, optimizer="flow", exact=False)
         exact = ss.solve(TrueFlow(drawn.classes, 1, drawn.ratio), times, method="CVODE", rtol=1e-8, atol=1e-14).Z.values
         assert (off(found.Z.values, exact) < 0.024).all(), number
         assert (found.expected_error == 0.03).all(), number
@@ -266,10 +272,10 @@ def test_flows_of_endless_sequences_are_met_as_announced_in_each_stratum(stratum
 
 
 def test_a_failure_gives_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9])
+    whole = ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9], exact=False)
     monkeypatch.setattr(memory, "MOST_RATES", 450)
     with pytest.raises(ss.IntegrationFailed, match="could be integrated up to") as caught:
-        ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9])
+        ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9], exact=False)
     error = caught.value
     assert error.last is not None
     assert 20 < error.last < 1e9
@@ -277,14 +283,14 @@ def test_a_failure_gives_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> No
     assert error.reached.Z.values == pytest.approx(whole.Z.values[:3], rel=1e-6, abs=1e-12)
     assert set(error.reached) == set(whole)
     with pytest.raises(ss.IntegrationFailed) as caught:
-        ss.predict(CLASSES, 1, 1, [1e9])
+        ss.predict(CLASSES, 1, 1, [1e9], exact=False)
     assert caught.value.reached is None
 
 
 def test_updates_that_run_away_are_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Law, "rate", lambda self, packed: np.full_like(packed, np.inf))
     with pytest.raises(ss.IntegrationFailed, match=r"up to lr_y t/K = .* only: the next update isn't finite") as caught:
-        ss.predict(CLASSES, 1, 1, [1, 100])
+        ss.predict(CLASSES, 1, 1, [1, 100], exact=False)
     assert caught.value.last == 1
     assert caught.value.reached.recorded.values.tolist() == [1]
 

@@ -200,7 +200,7 @@ def errors_of_endless_texts(address: str) -> Errors:
         oscillation = Oscillation(1.0)
         growth = 0.0
         for t, state in zip(times, states, strict=True):
-            growth = oscillation.growth(t, overshoot_of(law, state, updates).growth, keep=True)
+            growth = oscillation.growth(t, overshoot_of(law, state, law.own_errors(state), updates).growth, keep=True)
         return growth
 
     times = np.geomspace(min(1.0, steps / 2), steps, LOOKS)

@@ -1,6 +1,9 @@
 """How far predictions are off where the law leaves its range: ``predict`` against SGD on systems
 drawn from the population.
 
+All are predictions of the law, by ``exact=False``, though systems as small as these are followed
+exactly otherwise.
+
 ``endless``: sequences of T = infinity, in full batches, in batches of 1, of 2 or 8, and of 1 with
 momentum, at rates up to where training overshoots. ``short``: sequences of T = 8 to 256, in full
 batches and, for up to five classes, in batches of 1 and 8, without and with momentum. In both,
@@ -29,8 +32,8 @@ from scansnap_core.law import trials
 from scansnap_core.storage.provenance import provenance
 from tools.recording.real_text import RESULTS
 
-SEED = 606
-"""The systems that are recorded, held out. Those that set the tables have seed 604."""
+SEED = 607
+"""The systems that are recorded, held out. Those that set the tables have the seeds 604 and 606."""
 SYSTEMS = 12
 """Systems of each stratum."""
 MOST_CLASSES = 12
@@ -69,7 +72,11 @@ class Setting(NamedTuple):
 
     def predicted(self, marks: list[int], batch_size: int) -> xr.Dataset | None:
         """Predict it in silence; None where the law can't be integrated."""
-        how: dict[str, Any] = {"seq_len": self.seq_len, "batch_size": batch_size or None}
+        how: dict[str, Any] = {
+            "seq_len": self.seq_len,
+            "batch_size": batch_size or None,
+            "exact": False,
+        }
         if self.momentum:
             how |= {"optimizer": "momentum", "momentum": self.momentum}
         drawn = self.drawn

@@ -156,7 +156,7 @@ function answerNumbers(settings, classes) {
   const shares = B === Infinity ? { now: 0, largest: 0 } : orderShares(classes.groups, settings);
   const found = {
     ...{ K, M, T, eta_Y: rates.etaY, eta_Z: rates.etaZ, steps, scan, snap, largest: moduli[0], smallest: moduli[1], uniform: 1 },
-    ...{ batch: B, order: shares.now / B, flow: opt === "flow" ? 1 : 0, rho: classes.rho, mu },
+    ...{ batch: B, order: shares.now / B, flow: opt === "flow" ? 1 : 0, whole: 0, rho: classes.rho, mu },
     several: first === last ? 0 : 1,
     num_tied: places.common.length,
     ...sizesOf(meant),
@@ -175,8 +175,8 @@ function answerNumbers(settings, classes) {
   found.t_drift = T === Infinity ? 0 : firstTime(times, room(states), (moments) => room(rest(moments)));
   const { a, growth } = learned(classes.learningOf(rates), steps, { etaZ: opt === "flow" ? 0 : etaZ, mu, B });
   // scansnap_core.law.expected_error.beyond_first_order.
-  const order = mu > 0 ? shares.largest : Math.sqrt(shares.now * shares.largest);
-  const chance = Math.cbrt((order / B) ** 2 * (etaY / B / (1 - mu)));
+  const square = (shares.now / B) ** (1 - mu) * (shares.largest / B) ** (1 + mu);
+  const chance = Math.cbrt(square * (etaY / B));
   const errors = errorsOf(a / (T - 1), growth, chance);
   [found.likely, found.error] = [errors.likely, errors.expected];
   const curves = {};
