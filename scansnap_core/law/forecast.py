@@ -69,6 +69,7 @@ def empty_forecast(classes: SequenceClasses, law: Law, recorded: Floats) -> xr.D
             "order": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
             "largest_order": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
             "chance": ("recorded", np.empty(recorded.size), {"units": "1"}),
+            "rounding": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
             "likely_error": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
             "expected_error": ("recorded", np.empty(recorded.size), {"units": "share of |Z|"}),
         },
@@ -150,6 +151,7 @@ def fill_by_runs(found: xr.Dataset, law: Law, runs: Runs, taus: Floats) -> None:
             "order": np.nan,
             "largest_order": np.nan,
             "chance": np.nan,
+            "rounding": np.nan,
             "likely_error": LIKELY_SCALE * errors[i] / SCALE,
             "expected_error": errors[i],
         }

@@ -36,11 +36,13 @@ from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.law import exact as exactly
 from scansnap_core.law import inertia, many_classes
 from scansnap_core.law.drawn_texts import LEAST_RUNS, train_on_texts
-from scansnap_core.law.exact import Exact, ExactState
+from scansnap_core.law.exact import Disturbed, Exact, ExactState
 from scansnap_core.law.expected_error import (
     Causes,
+    allow_for_rounding,
     beyond_first_order,
     errors_by_cause,
+    errors_of_exact,
     order_of,
     shortness_of,
     warn,
@@ -51,7 +53,7 @@ from scansnap_core.law.memory import MOST_WHOLE, Law, State
 from scansnap_core.law.order import OrderTerm, Shift
 from scansnap_core.law.overshoot import Oscillation, Overshoot, Updates, overshoot_of
 from scansnap_core.law.sampled_law import SampledLaw
-from scansnap_core.law.types import types_of
+from scansnap_core.law.types import Types, types_of
 from scansnap_core.theory.solving import IntegrationFailed
 
 T = TypeVar("T")
@@ -312,15 +314,13 @@ def predict(
     draw = 0.0 if batch_size is None else lr_y / batch_size
     num_recorded = 0
     oscillation = Oscillation(update)
+    oscillation_later = Oscillation(update)  # in updates that aren't made one by one
     largest_order = 0.0
     try:
         for tau, state, shift in zip([*unseen, *moments], states, shifts, strict=True):
             overshoot = Overshoot(0.0, 0.0)
             if state.a[0] and not is_flow:
                 overshoot = overshoot_of(law, state, own_errors(state), updates)
-            # Full batches that are made one by one overshoot as training does.
-            if is_whole and tau <= made_one_by_one * update:
-                overshoot = overshoot._replace(growth=0.0)
             order_share = 0.0
             if batch_size is not None and shift is not None:
                 order_share = order_of(law, state, shift) / batch_size
@@ -329,6 +329,8 @@ def predict(
             # What depends on the times before is evaluated at fixed times. So it doesn't depend on
             # which other times are asked for.
             growth = oscillation.growth(tau, overshoot.growth, keep=tau in looks)
+            rate_later = overshoot.growth if tau > made_one_by_one * update else 0.0
+            growth_later = oscillation_later.growth(tau, rate_later, keep=tau in looks)
             if tau in looks:
                 largest_order = max(largest_order, order_share)
             if tau == taus[num_recorded]:
@@ -338,10 +340,8 @@ def predict(
                 errors = errors_by_cause(Causes(shortness, growth, chance))
                 likely = errors.likely.max()
                 expected = errors.expected.max()
-
-                if is_whole and growth == 0:
-                    likely = 0.0
-                    expected = exactly.ERROR
+                if is_whole:
+                    likely, expected = errors_of_exact(growth_later)
                 trust = {
                     "shortness": shortness,
                     "step": overshoot.step,
@@ -349,6 +349,7 @@ def predict(
                     "order": order_share,
                     "largest_order": so_far,
                     "chance": chance,
+                    "rounding": 0.0,
                     "likely_error": likely,
                     "expected_error": expected,
                 }
@@ -359,8 +360,24 @@ def predict(
         failure.last = None if failure.last is None else failure.last / update
         failure.reached = found.isel(recorded=slice(num_recorded)) if num_recorded else None
         raise
+    if is_whole and (found.growth > 0).any():
+        twin = InertialLaw(Disturbed(classes, types, ratio), mu, pace, one_by_one=made_one_by_one)
+        allow_for_rounding(found, _Z_along(twin, types, taus))
     warn(found)
     return found
+
+
+def _Z_along(law: InertialLaw[ExactState], types: Types, taus: Floats) -> Floats:
+    """Compute Z at ascending taus, shape (taus, Q, L); NaN from where it fails."""
+    Z = np.full((len(taus), len(types.of_query), types.num_tokens), np.nan)
+    unseen = int(np.count_nonzero(taus < UNSEEN))
+    Z[:unseen] = 0
+    try:
+        for place, state in enumerate(law.path(taus[unseen:]), unseen):
+            Z[place] = types.per_query(state.z_common, state.z_distinct)
+    except IntegrationFailed:
+        pass  # The path itself was reached; nothing is known of this one.
+    return Z
 
 
 def _is_exact(
