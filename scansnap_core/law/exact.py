@@ -191,8 +191,8 @@ def num_values(classes: SequenceClasses) -> int:
     Examples
     --------
     >>> from scansnap_core import with_overlap
-    >>> num_values(with_overlap(2, 1000, 0.3))  # Y (3, 3), Z (1, 3), and evidence on 2 classes
-    14
+    >>> num_values(with_overlap(2, 1000, 0.3))  # Y (21, 3), Z (1, 21), and evidence on 2 classes
+    86
     """
     L = len(classes.tokens)
     queries = len(classes.coords["query"])

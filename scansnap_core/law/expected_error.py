@@ -202,7 +202,7 @@ def errors_by_cause(causes: Causes) -> Errors:
     Examples
     --------
     >>> errors_by_cause(Causes(shortness=0.5, growth=0.0, chance=0.3)).expected.round(2)
-    array([0.35, 0.03, 0.06])
+    array([0.35, 0.03, 0.08])
     """
     looked_up = []
     for measure, table in zip(causes, (SHORTNESS, GROWTHS, ORDERS), strict=True):

@@ -328,10 +328,13 @@ def predict(
 
             # What depends on the times before is evaluated at fixed times. So it doesn't depend on
             # which other times are asked for.
-            growth = oscillation.growth(tau, overshoot.growth, keep=tau in looks)
-            rate_later = overshoot.growth if tau > made_one_by_one * update else 0.0
-            growth_later = oscillation_later.growth(tau, rate_later, keep=tau in looks)
+            rate = overshoot.growth
+            rate_later = rate if tau > made_one_by_one * update else 0.0
+            growth = oscillation.until(tau, rate)
+            growth_later = oscillation_later.until(tau, rate_later)
             if tau in looks:
+                oscillation.advance(tau, rate)
+                oscillation_later.advance(tau, rate_later)
                 largest_order = max(largest_order, order_share)
             if tau == taus[num_recorded]:
                 shortness = shortness_of(law, state, seq_len)

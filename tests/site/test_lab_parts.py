@@ -18,7 +18,7 @@ from playwright.sync_api import BrowserContext, Page
 from scansnap_core.base.digits import digits
 from scansnap_core.law.expected_error import GROWTHS, ORDERS, SHORTNESS, Causes, errors_by_cause
 from scansnap_core.law.order import effective_draws
-from scansnap_core.law.overshoot import Pulls, Updates, growth_of
+from scansnap_core.law.overshoot import Stiffness, Updates, growth_of
 from tests.site.book import ROOT
 from tests.site.lab_page import FIELDS, write_page
 
@@ -562,10 +562,10 @@ def test_a_distance_grows_as_the_packages(calculator: Page) -> None:
     """The largest eigenvalue of its second moments, where it grows."""
     grown = 0
     for mu, batch_size, mean, spread in product((0.0, 0.5, 0.9), (None, 1, 8), (0.1, 1.0, 3.0, 30.0), (0.0, 0.5, 9.0)):
-        pulls = Pulls(mean, spread * mean**2)
-        want = growth_of(pulls, Updates(1.0, mu, batch_size))
-        given = [{"mean": mean / 2, "variance": pulls.variance / 4}, {"etaZ": 2, "mu": mu, "B": batch_size}]
-        call = "([pulls, updates]) => core.growthOf(pulls, { ...updates, B: updates.B ?? Infinity })"
+        stiffness = Stiffness(mean, spread * mean**2)
+        want = growth_of(stiffness, Updates(1.0, mu, batch_size))
+        given = [{"mean": mean / 2, "variance": stiffness.variance / 4}, {"etaZ": 2, "mu": mu, "B": batch_size}]
+        call = "([stiffness, updates]) => core.growthOf(stiffness, { ...updates, B: updates.B ?? Infinity })"
         got = calculator.evaluate(call, given)
         grown += want > 0
         assert max(got, 0) == pytest.approx(max(want, 0), rel=1e-6, abs=1e-6), (mu, batch_size, mean, spread)

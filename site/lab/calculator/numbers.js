@@ -55,31 +55,31 @@ function alikeClasses(settings) {
     const f = new Float64Array(probs.length);
     const look = (state, change) => {
       attend(system.tokens[0], system.probs[0], state.subarray(flow.z, flow.z + f.length), f);
-      const pull = (state[0] * change[0] * K) / rates.etaY;
+      const strength = (state[0] * change[0] * K) / rates.etaY;
       const squares = f.map((value) => value ** 2);
       const alone = Array.from(squares, (value) => value * (1 - value));
       const start = startOf(alone, [0], [alone.map((_, i) => i).slice(1)]);
       // All classes are alike, so one stands for them; `count` of them move the common token.
       const directionOf = (count) => {
-        const pulled = (v) => {
+        const moved = (v) => {
           const mean = squares.reduce((sum, value, i) => sum + value * v[i], 0);
           return v.map((value, i) => (i ? 1 : count) * squares[i] * (value - mean));
         };
-        return strongestDirection(pulled, start);
+        return stiffestDirection(moved, start);
       };
-      const strength = (v) => {
+      const ofDraw = (v) => {
         const mean = squares.reduce((sum, value, i) => sum + value * v[i], 0);
-        return pull * (squares.reduce((sum, value, i) => sum + value * v[i] ** 2, 0) - mean ** 2);
+        return strength * (squares.reduce((sum, value, i) => sum + value * v[i] ** 2, 0) - mean ** 2);
       };
       const together = directionOf(K);
       const length = together.reduce((sum, value, i) => sum + (i ? K : 1) * value ** 2, 0);
       const byOne = directionOf(1);
-      const byOther = strength(byOne.map((value, i) => (i ? 0 : value)));
-      const pulls = [
-        pullsOf(Array(K).fill(length ? strength(together) / length : 0)),
-        pullsOf([strength(byOne), ...Array(K - 1).fill(byOther)]),
+      const byOther = ofDraw(byOne.map((value, i) => (i ? 0 : value)));
+      const stiffness = [
+        stiffnessOf(Array(K).fill(length ? ofDraw(together) / length : 0)),
+        stiffnessOf([ofDraw(byOne), ...Array(K - 1).fill(byOther)]),
       ];
-      return { a: state[0], pulls };
+      return { a: state[0], stiffness };
     };
     return { flow, look };
   };
@@ -199,7 +199,7 @@ function answerNumbers(settings, classes) {
 /**
  * What was learned after `steps` updates of full batches, and how far an oscillation would have grown, for the errors to be
  * expected: scansnap_core.law.overshoot.Oscillation.
- * Without momentum by the flow; with it update by update, and late by the flow, as momentum then only lags behind it.
+ * Without momentum by the flow. With it also update by update, up to MOST_UPDATES; the larger of both counts.
  */
 function learned({ flow, look }, steps, updates) {
   const { mu } = updates;
@@ -209,7 +209,7 @@ function learned({ flow, look }, steps, updates) {
     let [growth, before, rateBefore] = [0, 0, 0];
     return (state, time) => {
       last = look(state, change);
-      const rate = Math.max(0, ...last.pulls.map((pulls) => growthOf(pulls, updates)));
+      const rate = Math.max(0, ...last.stiffness.map((each) => growthOf(each, updates)));
       growth += ((time - before) * (rateBefore + rate)) / 2;
       [before, rateBefore] = [time, rate];
       return growth;
@@ -226,17 +226,17 @@ function learned({ flow, look }, steps, updates) {
   let a = last.a;
   if (mu > 0) {
     const [state, velocity] = [new Float64Array(flow.size), new Float64Array(flow.size)];
-    const updates = Math.min(steps, MOST_UPDATES);
+    const count = Math.min(steps, MOST_UPDATES);
     const byUpdates = oscillation();
     let [grown, next] = [0, 1];
     flow.rhs(0, state, change);
-    for (let t = 1; t <= updates; t++) {
+    for (let t = 1; t <= count; t++) {
       for (let i = 0; i < flow.size; i++) {
         velocity[i] = mu * velocity[i] + (1 - mu) * change[i]; // the flow's rates are those of the updates over 1 - mu
         state[i] += velocity[i];
       }
       flow.rhs(0, state, change);
-      if (t >= next || t + 1 > updates) {
+      if (t >= next || t + 1 > count) {
         grown = byUpdates(state, t);
         next = t * limits.LOOK;
       }
@@ -257,7 +257,7 @@ function startOf(diagonal, shared, owns) {
 }
 
 /** The eigenvector of the largest eigenvalue of a linear map, by the power method, as scansnap_core.law.overshoot finds it. */
-function strongestDirection(map, start) {
+function stiffestDirection(map, start) {
   let v = start;
   for (let round = 0; round < limits.ROUNDS; round++) {
     v = map(v);
@@ -268,17 +268,17 @@ function strongestDirection(map, start) {
   return v;
 }
 
-/** The mean and the variance of the classes' pulls along a direction; all classes are equally frequent. */
-function pullsOf(strengths) {
-  const mean = strengths.reduce((a, b) => a + b, 0) / strengths.length;
-  const square = strengths.reduce((sum, value) => sum + value ** 2, 0) / strengths.length;
+/** The mean and the variance of the classes' stiffness along a direction; all classes are equally frequent. */
+function stiffnessOf(ofDraws) {
+  const mean = ofDraws.reduce((a, b) => a + b, 0) / ofDraws.length;
+  const square = ofDraws.reduce((sum, value) => sum + value ** 2, 0) / ofDraws.length;
   return { mean, variance: square - mean ** 2 };
 }
 
 /** By how much the logarithm of a distance grows in an update: scansnap_core.law.overshoot.growth_of, at a rate of attention etaZ. */
-function growthOf(pulls, { etaZ, mu, B }) {
-  const mean = etaZ * pulls.mean;
-  const scatter = (etaZ ** 2 * pulls.variance) / B;
+function growthOf(stiffness, { etaZ, mu, B }) {
+  const mean = etaZ * stiffness.mean;
+  const scatter = (etaZ ** 2 * stiffness.variance) / B;
   const rows = [
     [(1 - mean) ** 2 + scatter, 2 * mu * (1 - mean), mu ** 2],
     [scatter - mean * (1 - mean), mu * (1 - 2 * mean), mu ** 2],

@@ -53,30 +53,30 @@ function tableClasses({ table, M }) {
       });
       const a = now.map((_, n) => state[flow.y + n * (K + 1) + n]);
       const errors = now.map((_, n) => (change[flow.y + n * (K + 1) + n] * K) / rates.etaY);
-      const pulls = now.map((_, n) => a[n] * errors[n]);
+      const strength = now.map((_, n) => a[n] * errors[n]);
       const squares = now.map((one) => one.map((value) => value ** 2));
-      const strengths = (v) =>
+      const ofDraws = (v) =>
         squares.map((q, n) => {
           const mean = q.reduce((sum, value, l) => sum + value * v[l], 0);
-          return pulls[n] * (q.reduce((sum, value, l) => sum + value * v[l] ** 2, 0) - mean ** 2);
+          return strength[n] * (q.reduce((sum, value, l) => sum + value * v[l] ** 2, 0) - mean ** 2);
         });
-      const alone = squares.map((q, n) => q.map((value) => pulls[n] * value * (1 - value)));
+      const alone = squares.map((q, n) => q.map((value) => strength[n] * value * (1 - value)));
       const together = words.map((_, l) => alone.reduce((sum, one) => sum + one[l], 0));
       const largest = alone.map((one) => Math.max(...one));
       const strongest = largest.indexOf(Math.max(...largest));
       const directionOf = (some, diagonal, ownWords) => {
-        const pulled = (v) => {
+        const moved = (v) => {
           const means = some.map((n) => squares[n].reduce((sum, value, l) => sum + value * v[l], 0));
-          return words.map((_, l) => some.reduce((sum, n, i) => sum + pulls[n] * squares[n][l] * (v[l] - means[i]), 0));
+          return words.map((_, l) => some.reduce((sum, n, i) => sum + strength[n] * squares[n][l] * (v[l] - means[i]), 0));
         };
-        return strongestDirection(pulled, startOf(diagonal, shared, ownWords));
+        return stiffestDirection(moved, startOf(diagonal, shared, ownWords));
       };
       const everyClass = now.map((_, n) => n);
       const directions = [
         directionOf(everyClass, together, owns),
         directionOf([strongest], alone[strongest], [owns[strongest]]),
       ];
-      return { a: Math.max(...a), pulls: directions.map((v) => pullsOf(strengths(v))) };
+      return { a: Math.max(...a), stiffness: directions.map((v) => stiffnessOf(ofDraws(v))) };
     };
     return { flow, look };
   };
