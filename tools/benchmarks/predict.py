@@ -1,5 +1,5 @@
-"""Time the law for classes that are all unlike: in turns, as ``predict`` takes it, against the same
-law taken whole.
+"""Time the law for classes that are all unlike: in turns, as ``predict`` takes it of many, against
+the same law taken whole; and of few, against all of Y and Z.
 
 Run ``python -m tools.benchmarks.predict``. Seconds depend on the machine; their ratio, measured in
 one process, less. With ``--against FOLDER``, another checkout of this repository, the law there is
@@ -22,6 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from scansnap_core.data.sequences import SequenceClasses
+from scansnap_core.law.exact import Exact
 from scansnap_core.law.memory import Law, State
 from scansnap_core.law.types import types_of
 
@@ -85,11 +86,21 @@ def elsewhere(folder: Path, num_classes: int, ratio: float) -> float:
     return float(found.stdout)
 
 
+def exactly(num_classes: int, ratio: float) -> tuple[float, int]:
+    """Time all of Y and Z, and count their numbers."""
+    classes = unlike(num_classes)
+    exact = Exact(classes, types_of(classes), ratio)
+    start = time.process_time()
+    exact.path(TAUS)
+    return time.process_time() - start, exact.num_values
+
+
 def main() -> None:
     """Print CPU seconds, their ratio and how far z is apart."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--classes", type=int, nargs="+", default=[100, 200, 400])
     parser.add_argument("--ratios", type=float, nargs="+", default=[0.1, 1.0])
+    parser.add_argument("--few", type=int, nargs="+", default=[5, 10, 20, 30])
     parser.add_argument(
         "--against", type=Path, metavar="FOLDER", help="another checkout, its law taken whole"
     )
@@ -99,6 +110,15 @@ def main() -> None:
     options = parser.parse_args()
     from scansnap_core.law import many_classes  # another checkout may lack this module
 
+    for num_classes in options.few:
+        for ratio in options.ratios:
+            taken, numbers = exactly(num_classes, ratio)
+            law, _ = whole(num_classes, ratio)
+            print(
+                f"K = {num_classes}, lr_z/lr_y = {ratio:g}: all {numbers:,} of Y and Z "
+                f"{taken:.2f} s, law {law:.2f} s, {law / taken:.1f} times as long",
+                flush=True,
+            )
     for num_classes in options.classes:
         for ratio in options.ratios:
             seconds, found = timed(

@@ -32,8 +32,10 @@ from scansnap_core.law import trials
 from scansnap_core.storage.provenance import provenance
 from tools.recording.real_text import RESULTS
 
-SEED = 607
-"""The systems that are recorded, held out. Those that set the tables have the seeds 604 and 606."""
+SEED = 608
+"""The systems that are recorded, held out. Those that set the tables have the seeds 604, 606 and
+607.
+"""
 SYSTEMS = 12
 """Systems of each stratum."""
 MOST_CLASSES = 12
