@@ -38,7 +38,7 @@ SHOWN = 10
     ("--until N", float, "the last time, in updates", REQUIRED),
     ("--batch-size B", int, "sequences per update, shown in random order (default: full batches)"),
     ("--seq-len T", float, "sequence length", math.inf),
-    ("--runs R", int, "train R runs on drawn texts in the law's place, for a short --seq-len"),
+    ("--runs R", int, "train R runs in the law's place, where it doesn't hold"),
     ("--optimizer NAME", str, "sgd, momentum, flow, or adam for its first updates", "sgd"),
     ("--momentum MU", float, f"of the optimizer momentum (default: {MOMENTUM})"),
     ("--out FILE", Path, "store the forecast in this NetCDF file"),

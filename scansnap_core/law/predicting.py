@@ -37,22 +37,14 @@ from scansnap_core.law import exact as exactly
 from scansnap_core.law import inertia, many_classes
 from scansnap_core.law.drawn_texts import LEAST_RUNS, train_on_texts
 from scansnap_core.law.exact import Disturbed, Exact, ExactState
-from scansnap_core.law.expected_error import (
-    Causes,
-    allow_for_rounding,
-    beyond_first_order,
-    errors_by_cause,
-    errors_of_exact,
-    order_of,
-    shortness_of,
-    warn,
-)
+from scansnap_core.law.expected_error import allow_for_rounding, order_of, warn
 from scansnap_core.law.forecast import described, empty_forecast, fill_by_runs
 from scansnap_core.law.inertia import InertialLaw
 from scansnap_core.law.memory import MOST_WHOLE, Law, State
 from scansnap_core.law.order import OrderTerm, Shift
-from scansnap_core.law.overshoot import Oscillation, Overshoot, Updates, overshoot_of
+from scansnap_core.law.overshoot import Overshoot, Updates, overshoot_of
 from scansnap_core.law.sampled_law import SampledLaw
+from scansnap_core.law.trust import Trust
 from scansnap_core.law.types import Types, types_of
 from scansnap_core.theory.solving import IntegrationFailed
 
@@ -80,7 +72,8 @@ factor since.
 """
 ALL = "all of Y and Z"
 ONE_MEMORY = "one memory a class"
-"""What is integrated."""
+RUNS = "the mean of runs"
+"""What a forecast comes from."""
 UNSEEN = 1e-290
 """Before this tau, squares of what was learned underflow, and nothing has moved."""
 
@@ -265,8 +258,13 @@ def predict(
     FINITE("lr_z/lr_y", ratio)
     FINITE("lr_y t/K", taus[-1])
     law = Law(types, ratio) if np.isinf(seq_len) else SampledLaw(types, ratio, seq_len)
+    by = ONE_MEMORY
+    if is_exact:
+        by = ALL
+    elif runs is not None:
+        by = RUNS
     found = empty_forecast(classes, law, recorded).assign_attrs(
-        law=ALL if is_exact else ONE_MEMORY if runs is None else "the mean of runs",
+        law=by,
         lr_y=lr_y,
         lr_z=lr_z,
         seq_len=seq_len,
@@ -292,12 +290,12 @@ def predict(
         warn(found)
         return found
 
-    _check_size(law, mu, batch_size)
-
     # The states of full batches: update by update and by momentum's law, or by the flow.
     motion: Law | Exact = Exact(classes, types, ratio) if is_exact else law
     own_errors: Callable[[Any], Floats] = motion.own_errors
     is_whole = is_exact and batch_size is None  # nothing is left out then
+    if not is_whole:
+        _check_size(law, mu, batch_size)
     made_one_by_one = exactly.ONE_BY_ONE if is_exact else inertia.ONE_BY_ONE
     path: Callable[[Floats], Iterable[State | ExactState]]
     path = InertialLaw[Any](motion, mu, pace, one_by_one=made_one_by_one).path
@@ -323,11 +321,9 @@ def predict(
         shifts = itertools.chain([None] * unseen.size, _until_it_fails(order.path, moments))
 
     updates = Updates(pace, mu, batch_size)
-    draw = 0.0 if batch_size is None else lr_y / batch_size
+    made_until = made_one_by_one * update
+    trust = Trust(law, seq_len, updates, made_until=made_until, is_whole=is_whole)
     num_recorded = 0
-    oscillation = Oscillation(update)
-    oscillation_later = Oscillation(update)  # in updates that aren't made one by one
-    largest_order = 0.0
     try:
         for tau, state, shift in zip([*unseen, *moments], states, shifts, strict=True):
             overshoot = Overshoot(0.0, 0.0)
@@ -337,38 +333,11 @@ def predict(
             if batch_size is not None and shift is not None:
                 order_share = order_of(law, state, shift) / batch_size
                 state = _shifted(state, shift, batch_size)
-
-            # What depends on the times before is evaluated at fixed times. So it doesn't depend on
-            # which other times are asked for.
-            rate = overshoot.growth
-            rate_later = rate if tau > made_one_by_one * update else 0.0
-            growth = oscillation.until(tau, rate)
-            growth_later = oscillation_later.until(tau, rate_later)
             if tau in looks:
-                oscillation.advance(tau, rate)
-                oscillation_later.advance(tau, rate_later)
-                largest_order = max(largest_order, order_share)
+                trust.advance(tau, overshoot, order_share)
             if tau == taus[num_recorded]:
-                shortness = shortness_of(law, state, seq_len)
-                so_far = max(largest_order, order_share)
-                chance = float(beyond_first_order(order_share, so_far, draw, mu))
-                errors = errors_by_cause(Causes(shortness, growth, chance))
-                likely = errors.likely.max()
-                expected = errors.expected.max()
-                if is_whole:
-                    likely, expected = errors_of_exact(growth_later)
-                trust = {
-                    "shortness": shortness,
-                    "step": overshoot.step,
-                    "growth": growth,
-                    "order": order_share,
-                    "largest_order": so_far,
-                    "chance": chance,
-                    "rounding": 0.0,
-                    "likely_error": likely,
-                    "expected_error": expected,
-                }
-                for name, values in (described(law, state, tau) | trust).items():
+                trusted = trust.at(tau, state, overshoot, order_share)
+                for name, values in (described(law, state, tau) | trusted).items():
                     found[name].values[num_recorded] = values
                 num_recorded += 1
     except IntegrationFailed as failure:

@@ -115,6 +115,7 @@ def test_rounding_that_decides_warns() -> None:
         ss.predict(drawn.classes, lr_y, lr_y, [3, 100])  # control: slower attention
 
 
+@pytest.mark.filterwarnings("ignore::scansnap_core.PredictionOutOfRange")
 def test_where_rounding_decides_it_says_so() -> None:
     """Of systems that set nothing, with fast attention: training by the engine sums in another order."""
     within = []

@@ -1,0 +1,91 @@
+"""How far a forecast can be trusted, from one time to the next.
+
+What depends on the times before, the growth of an oscillation and the largest order so far, goes on
+at fixed times alone. So it doesn't depend on which other times are asked for.
+
+Clock: tau = eta_Y t/K.
+"""
+
+from __future__ import annotations
+
+from scansnap_core.law.expected_error import (
+    Causes,
+    beyond_first_order,
+    errors_by_cause,
+    errors_of_exact,
+    shortness_of,
+)
+from scansnap_core.law.memory import Law, Moved
+from scansnap_core.law.overshoot import Oscillation, Overshoot, Updates
+
+
+class Trust:
+    """The measures of a forecast and its errors, at ascending times.
+
+    Parameters
+    ----------
+    law, seq_len
+        The law of the classes, and T.
+    updates
+        How SGD updates.
+    made_until
+        The tau up to which updates are made one by one.
+    is_whole
+        Whether all of Y and Z are followed, so that nothing is left out.
+    """
+
+    def __init__(
+        self, law: Law, seq_len: float, updates: Updates, *, made_until: float, is_whole: bool
+    ) -> None:
+        """Begin at tau = 0, where nothing has moved."""
+        self._law = law
+        self._seq_len = seq_len
+        self._momentum = updates.momentum
+        # eta_Y/B, which is 0 for full batches; the pace is eta_Y/K.
+        self._draw = 0.0
+        if updates.batch_size is not None:
+            self._draw = len(law.types.of_class) * updates.pace / updates.batch_size
+        self._made_until = made_until
+        self._is_whole = is_whole
+        update = updates.pace / (1 - updates.momentum)
+        self._oscillation = Oscillation(update)
+        self._later = Oscillation(update)  # of updates that aren't made one by one
+        self._largest_order = 0.0
+
+    def advance(self, tau: float, overshoot: Overshoot, order: float) -> None:
+        """Go on to ``tau``, where updates overshoot so far and the order of classes has moved z by
+        this share.
+        """
+        self._oscillation.advance(tau, overshoot.growth)
+        self._later.advance(tau, self._growth_later(tau, overshoot))
+        self._largest_order = max(self._largest_order, order)
+
+    def at(self, tau: float, state: Moved, overshoot: Overshoot, order: float) -> dict[str, float]:
+        """Compute the measures and the errors at ``tau``, by their names in a forecast."""
+        growth = self._oscillation.until(tau, overshoot.growth)
+        shortness = shortness_of(self._law, state, self._seq_len)
+        largest = max(self._largest_order, order)
+        chance = float(beyond_first_order(order, largest, self._draw, self._momentum))
+
+        if self._is_whole:
+            later = self._later.until(tau, self._growth_later(tau, overshoot))
+            likely, expected = errors_of_exact(later)
+        else:
+            errors = errors_by_cause(Causes(shortness, growth, chance))
+            likely = float(errors.likely.max())
+            expected = float(errors.expected.max())
+        return {
+            "shortness": shortness,
+            "step": overshoot.step,
+            "growth": growth,
+            "order": order,
+            "largest_order": largest,
+            "chance": chance,
+            "rounding": 0.0,
+            "likely_error": likely,
+            "expected_error": expected,
+        }
+
+    def _growth_later(self, tau: float, overshoot: Overshoot) -> float:
+        """Return the growth in an update, 0 if updates are made one by one until ``tau``."""
+        return overshoot.growth if tau > self._made_until else 0.0
