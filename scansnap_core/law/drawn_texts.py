@@ -9,7 +9,7 @@ So a few runs answer what the law can't. They scatter around their mean, and by 
 doesn't know of it: the error is measured, and not looked up.
 
 In endless sequences a text holds every word of its class in its share. There runs differ by the
-order in which the classes come, and in full batches not at all.
+order in which the classes come. Full batches of them don't scatter at all, and need no runs.
 
 Each update draws its texts anew. To draw some once and to keep them is as cheap, but another
 problem: the decoder learns these texts by heart, words that happen to stand in one alone.
@@ -78,7 +78,7 @@ def train_on_texts(
     """Train from Y = Z = 0 on texts drawn from the classes, with the seeds from ``seed`` on.
 
     Between two updates z is interpolated. Without ``batch_size`` an update shows every class in its
-    share P(n), by :data:`TEXTS` texts; in endless sequences exactly.
+    share P(n), by :data:`TEXTS` texts.
 
     Examples
     --------
@@ -105,10 +105,7 @@ def train_on_texts(
         drawer = _drawer(classes, seq_len, batch_size, seed + run)
         return _run(classes, lr_y, lr_z, kept, momentum, drawer)
 
-    if np.isinf(seq_len) and batch_size is None:
-        paths = [path(0)] * runs  # Nothing is drawn, so all runs are the same.
-    else:
-        paths = [path(run) for run in range(runs)]
+    paths = [path(run) for run in range(runs)]
 
     def at_times(values: Floats) -> Floats:
         """Interpolate values at the updates ``kept``, along the second axis, to the times t."""
@@ -251,7 +248,10 @@ def _change(classes: SequenceClasses, texts: _Texts, Y: Floats, Z: Floats) -> _C
     place = classes.compact.query_row[class_of[text]] * L + token
 
     # f = LN(counts∘e^z) on the words of each text, and the errors x_{T+1} - alpha (Eqn 3).
-    x = counts.data * np.exp(Z.ravel()[place])
+    # Each text's largest logit is subtracted so that no exponential overflows.
+    logits = Z.ravel()[place]
+    largest = np.maximum.reduceat(logits, counts.indptr[:-1])
+    x = counts.data * np.exp(logits - largest[text])
     f = x / np.sqrt(np.bincount(text, x**2, num_texts))[text]
     f_rows = sparse.csr_array((f, token, counts.indptr), shape=counts.shape)
     alpha = softmax(f_rows @ Y + np.log(outputs.multiplicity), axis=1)

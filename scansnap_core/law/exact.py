@@ -1,7 +1,8 @@
 """All of Y and Z at T = infinity, where our law would cost more than what it approximates.
 
-The decoder has a number for each token and each output, and the law needs far fewer. But what it
-does with them takes longer. So up to some twenty unlike classes it is cheaper to leave nothing out.
+The decoder has a number for each token and each output, and the law needs far fewer. But each of
+its steps costs more. So where Y and Z have up to 2,000 numbers, as those of twenty unlike classes
+of four words, it is cheaper to leave nothing out.
 
 Y and Z move by Lemma 1's gradients at T = infinity, as in
 :class:`~scansnap_core.theory.flows.TrueFlow`. This is the same flow in the form that
@@ -33,7 +34,7 @@ ONE_BY_ONE = 1000
 integrated.
 """
 DISTURBANCE = 1e-15
-"""The share by which :class:`Disturbed` changes each number at first: a few roundings."""
+"""The share by which :class:`Disturbed` changes each number: a few roundings."""
 RTOL = 1e-8
 ATOL = 1e-14
 STORED = 100
@@ -101,7 +102,7 @@ class Exact:
         # A class that shares no token isn't moved at all, as in the law: its g is along its f.
         # What rounding leaves of the push is replaced by 0.
         shared = held.sum(axis=0) > 1
-        self._sharing = (held & shared).any(axis=1)
+        self._moved = (held & shared).any(axis=1)
 
     def start(self, tau: float) -> Floats:
         """Return the packed state after an update from zero that takes ``tau``."""
@@ -116,7 +117,7 @@ class Exact:
 
         # In expectation one step moves Y by eta_Y dJ/dY, and tau counts eta_Y/K of them.
         moved_Y = len(self._paces) * self._expectation.of_Y(found)
-        push = self._sharing[:, None] * through_attention(found.u, found.g)
+        push = self._moved[:, None] * through_attention(found.u, found.g)
         moved_Z = self.ratio * self._expectation.per_query(self._paces[:, None] * push)
         learned = self._paces * self._own(found.error)
         return np.concatenate([moved_Y.ravel(), moved_Z.ravel(), learned])
@@ -172,17 +173,23 @@ class Exact:
 
 
 class Disturbed(Exact):
-    """The same from a start that is disturbed as rounding would, each number up or down.
+    """The same with each number disturbed by about as much as rounding, up or down, in each update.
 
     Where updates overshoot, a small difference grows in each of them, and so does rounding. How far
-    two paths part says how well the path of training is known at all.
+    two paths part estimates how well the path of training is known at all. Here nothing is set to
+    0: what rounding leaves of the push on a class that shares no token can grow too.
     """
 
-    def start(self, tau: float) -> Floats:
-        """Return the packed state after an update from zero that takes ``tau``, disturbed."""
-        state = super().start(tau)
-        signs = np.random.default_rng(0).choice([-1.0, 1.0], state.size)
-        return state * (1 + DISTURBANCE * signs)
+    def __init__(self, classes: SequenceClasses, types: Types, ratio: float) -> None:
+        """Let rounding move every class."""
+        super().__init__(classes, types, ratio)
+        self._moved = np.ones_like(self._moved)
+        self._rng = np.random.default_rng(0)
+
+    def rate(self, packed: Floats) -> Floats:
+        """Compute d(state)/dtau of a packed state, from a state that is disturbed."""
+        signs = self._rng.choice([-1.0, 1.0], packed.size)
+        return super().rate(packed * (1 + DISTURBANCE * signs))
 
 
 def num_values(classes: SequenceClasses) -> int:

@@ -344,3 +344,8 @@ class Oscillation:
         self._growth = self.until(tau, rate)
         self._tau = tau
         self._rate = rate
+
+    def end(self, tau: float) -> None:
+        """Begin anew at ``tau``, without growth."""
+        self.advance(tau, 0.0)
+        self._growth = 0.0

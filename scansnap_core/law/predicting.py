@@ -45,7 +45,7 @@ from scansnap_core.law.order import OrderTerm, Shift
 from scansnap_core.law.overshoot import Overshoot, Updates, overshoot_of
 from scansnap_core.law.sampled_law import SampledLaw
 from scansnap_core.law.trust import Trust
-from scansnap_core.law.types import Types, types_of
+from scansnap_core.law.types import types_of
 from scansnap_core.theory.solving import IntegrationFailed
 
 T = TypeVar("T")
@@ -74,6 +74,14 @@ ALL = "all of Y and Z"
 ONE_MEMORY = "one memory a class"
 RUNS = "the mean of runs"
 """What a forecast comes from."""
+NEAR_TWO = 0.7
+FAST_DECODER = 4.0
+"""Rounding is followed where a step of attention, which can be .37 of the true one, is above the
+first, or eta_Y above the second. A step of the decoder is eta_Y/2 at most, as f has length 1 and
+the softmax bends by 1/2 at most. So up to here none is above 2, and rounding doesn't grow.
+"""
+HARDLY = 1e-9
+"""In a Z smaller than this, in logits, rounding counts as if it were as large."""
 UNSEEN = 1e-290
 """Before this tau, squares of what was learned underflow, and nothing has moved."""
 
@@ -108,16 +116,17 @@ def predict(
     ``batch_size`` it is what full batches do, which show every class in its share. Where z is
     likely off by more than 10 %, it warns.
 
-    Up to some twenty classes of endless sequences our law would cost more than what it
-    approximates. There all of Y and Z are followed, and the attribute ``law`` says so.
+    Where Y and Z have up to 2,000 numbers, as those of twenty unlike classes of four words, our law
+    would cost more than what it approximates, at T = inf. There all of Y and Z are followed, and
+    the attribute ``law`` says so.
 
     Parameters
     ----------
     classes
-        The classes, with any P(n). One of each group of alike classes is integrated. Up to about
-        300 classes that are all unlike are integrated to six digits of the largest z. More, if
-        they are more than their common tokens, are integrated to a hundredth of it; a thousand
-        with some tens of common tokens take some seconds and 300 MB.
+        The classes, with any P(n). By our law one of each group of alike classes is integrated. Up
+        to about 300 classes that are all unlike are integrated to six digits of the largest z.
+        More, if they are more than their common tokens, are integrated to a hundredth of it; a
+        thousand with some tens of common tokens take some seconds and 300 MB.
     lr_y, lr_z
         eta_Y > 0 and eta_Z >= 0, per step.
     t
@@ -164,10 +173,11 @@ def predict(
 
         Over (recorded), how far it can be trusted. ``likely_error`` and ``expected_error`` are
         errors of the whole Z, as shares of its norm. About seven in ten of such predictions were
-        off by more than the first, which is 0 where nothing is known to go wrong. About nine in ten
-        were off by less than the second, which is 3 % at least of our law; 1 stands for 100 % or
-        more. Both are looked up by three measures, of which the one with the largest error counts
-        (:mod:`~scansnap_core.law.expected_error`).
+        off by more than ``likely_error``, which is 0 where nothing is known to go wrong. About nine
+        in ten were off by less than ``expected_error``; it can be above 1.
+
+        By our law both are looked up by three measures, of which the one with the largest error
+        counts (:mod:`~scansnap_core.law.expected_error`). ``expected_error`` is 3 % at least.
 
         - ``shortness``: the largest evidence over T - 1, 0 at T = inf.
         - ``growth`` of an oscillation of attention: how far the logarithm of its size would have
@@ -177,12 +187,15 @@ def predict(
           It goes by ``order`` and ``largest_order``, the share of Z by which the order has moved it
           and the largest such share so far, and by eta_Y/B.
 
-        Where all of Y and Z are followed, of a flow or of full batches, nothing is left out and the
-        expected error is 1e-4. But where updates overshoot, rounding grows as well, up to where
-        training itself would end elsewhere on another machine. ``rounding`` is how far a path parts
-        from this one that was disturbed by 1e-15 at first, as a share of Z. The expected error is
-        ten times that, and the likely one half of it. Of updates after the thousandth that
-        overshoot ``growth`` counts too.
+        Where all of Y and Z are followed in batches, the shift by the order is our law's, and so
+        are the errors.
+
+        Where all of Y and Z are followed in a flow or in full batches, nothing is left out.
+        ``expected_error`` is 1e-4, and ``likely_error`` 0. But where updates overshoot, rounding
+        grows, up to where training itself would end elsewhere on another machine. ``rounding`` is
+        how far a path that is disturbed by 1e-15 in each update parts from this one, as a share of
+        Z. ``likely_error`` is half of it, and ``expected_error`` ten times the largest so far.
+        An oscillation that reaches beyond the thousandth update counts by its ``growth``, too.
 
         With ``runs`` Z, entropy and evidence are those of the runs' mean. ``likely_error`` is 0.7
         standard errors of this mean, and ``expected_error`` is 1.8; the measures are not a number,
@@ -249,6 +262,10 @@ def predict(
     if runs is not None and is_flow:
         remedy = "leave runs out"
         raise BadInput(f"runs = {runs} of a flow", "runs are of SGD", remedy)
+    if runs is not None and np.isinf(seq_len) and batch_size is None:
+        value = f"runs = {runs} in full batches of endless sequences"
+        remedy = "leave runs out and pass exact=True, or pass a batch_size"
+        raise BadInput(value, "runs differ by what is drawn, and here nothing is", remedy)
     is_exact = _is_exact(exact, classes, seq_len, runs)
     ratio = lr_z / lr_y
     pace = lr_y / K
@@ -323,6 +340,10 @@ def predict(
     updates = Updates(pace, mu, batch_size)
     made_until = made_one_by_one * update
     trust = Trust(law, seq_len, updates, made_until=made_until, is_whole=is_whole)
+    follows_rounding = is_whole and not is_flow
+    disturbed = Disturbed(classes, types, ratio) if follows_rounding else law
+    twin = InertialLaw[Any](disturbed, mu, pace, one_by_one=made_one_by_one)
+    seen: dict[float, Any] = {}
     num_recorded = 0
     try:
         for tau, state, shift in zip([*unseen, *moments], states, shifts, strict=True):
@@ -333,6 +354,8 @@ def predict(
             if batch_size is not None and shift is not None:
                 order_share = order_of(law, state, shift) / batch_size
                 state = _shifted(state, shift, batch_size)
+            if follows_rounding:
+                seen[tau] = state
             if tau in looks:
                 trust.advance(tau, overshoot, order_share)
             if tau == taus[num_recorded]:
@@ -343,25 +366,47 @@ def predict(
     except IntegrationFailed as failure:
         failure.last = None if failure.last is None else failure.last / update
         failure.reached = found.isel(recorded=slice(num_recorded)) if num_recorded else None
+        if follows_rounding and num_recorded:
+            _allow_for_rounding(failure.reached, twin, update, seen)
         raise
-    if is_whole and (found.growth > 0).any():
-        twin = InertialLaw(Disturbed(classes, types, ratio), mu, pace, one_by_one=made_one_by_one)
-        allow_for_rounding(found, _Z_along(twin, types, taus))
+    if follows_rounding and (trust.largest_step > NEAR_TWO or lr_y > FAST_DECODER):
+        _allow_for_rounding(found, twin, update, seen)
     warn(found)
     return found
 
 
-def _Z_along(law: InertialLaw[ExactState], types: Types, taus: Floats) -> Floats:
-    """Compute Z at ascending taus, shape (taus, Q, L); NaN from where it fails."""
-    Z = np.full((len(taus), len(types.of_query), types.num_tokens), np.nan)
-    unseen = int(np.count_nonzero(taus < UNSEEN))
-    Z[:unseen] = 0
+def _allow_for_rounding(
+    found: xr.Dataset, twin: InertialLaw[ExactState], update: float, seen: dict[float, ExactState]
+) -> None:
+    """Raise the errors of a forecast by how far a disturbed path parts from its own.
+
+    ``seen`` has the states of its own path by ascending tau, those at the recorded times among
+    them. ``update`` is the tau of one update.
+    """
+    taus = np.array([tau for tau in seen if tau >= UNSEEN])
+    # Of what the disturbed path doesn't reach nothing is known.
+    apart = dict.fromkeys(seen, 1.0) | dict.fromkeys([tau for tau in seen if tau < UNSEEN], 0.0)
     try:
-        for place, state in enumerate(law.path(taus[unseen:]), unseen):
-            Z[place] = types.per_query(state.z_common, state.z_distinct)
+        for tau, state in zip(taus.tolist(), _until_it_fails(twin.path, taus), strict=True):
+            apart[tau] = _apart(seen[tau], state)
     except IntegrationFailed:
-        pass  # The path itself was reached; nothing is known of this one.
-    return Z
+        pass
+    largest = dict(zip(apart, np.maximum.accumulate(list(apart.values())), strict=True))
+    recorded = (found.recorded.values * update).tolist()
+    allow_for_rounding(
+        found,
+        np.array([apart[tau] for tau in recorded]),
+        np.array([largest[tau] for tau in recorded]),
+    )
+
+
+def _apart(one: ExactState, other: ExactState) -> float:
+    """Compute the distance of two Z, as a share of the first, which counts as :data:`HARDLY` at
+    least. It weighs types and not their classes.
+    """
+    Z = np.concatenate([one.z_common.ravel(), one.z_distinct.ravel()])
+    difference = np.concatenate([other.z_common.ravel(), other.z_distinct.ravel()]) - Z
+    return float(np.linalg.norm(difference) / max(float(np.linalg.norm(Z)), HARDLY))
 
 
 def _is_exact(

@@ -32,6 +32,11 @@ class Trust:
         The tau up to which updates are made one by one.
     is_whole
         Whether all of Y and Z are followed, so that nothing is left out.
+
+    Attributes
+    ----------
+    largest_step
+        The largest step of an update so far.
     """
 
     def __init__(
@@ -49,16 +54,22 @@ class Trust:
         self._is_whole = is_whole
         update = updates.pace / (1 - updates.momentum)
         self._oscillation = Oscillation(update)
-        self._later = Oscillation(update)  # of updates that aren't made one by one
+        self._late = Oscillation(update)  # as it is when updates are no longer made one by one
         self._largest_order = 0.0
+        self.largest_step = 0.0
 
     def advance(self, tau: float, overshoot: Overshoot, order: float) -> None:
         """Go on to ``tau``, where updates overshoot so far and the order of classes has moved z by
         this share.
         """
         self._oscillation.advance(tau, overshoot.growth)
-        self._later.advance(tau, self._growth_later(tau, overshoot))
+        if overshoot.growth == 0 and tau <= self._made_until:
+            # An oscillation that has ended while updates were made one by one has done no harm.
+            self._late.end(tau)
+        else:
+            self._late.advance(tau, overshoot.growth)
         self._largest_order = max(self._largest_order, order)
+        self.largest_step = max(self.largest_step, overshoot.step)
 
     def at(self, tau: float, state: Moved, overshoot: Overshoot, order: float) -> dict[str, float]:
         """Compute the measures and the errors at ``tau``, by their names in a forecast."""
@@ -68,8 +79,10 @@ class Trust:
         chance = float(beyond_first_order(order, largest, self._draw, self._momentum))
 
         if self._is_whole:
-            later = self._later.until(tau, self._growth_later(tau, overshoot))
-            likely, expected = errors_of_exact(later)
+            late = 0.0
+            if tau > self._made_until:
+                late = self._late.until(tau, overshoot.growth)
+            likely, expected = errors_of_exact(late)
         else:
             errors = errors_by_cause(Causes(shortness, growth, chance))
             likely = float(errors.likely.max())
@@ -85,7 +98,3 @@ class Trust:
             "likely_error": likely,
             "expected_error": expected,
         }
-
-    def _growth_later(self, tau: float, overshoot: Overshoot) -> float:
-        """Return the growth in an update, 0 if updates are made one by one until ``tau``."""
-        return overshoot.growth if tau > self._made_until else 0.0

@@ -121,13 +121,18 @@ def test_classes_that_are_alike_are_averaged() -> None:
         ({"runs": LEAST_RUNS - 1}, "runs = 3", "fewer runs don't tell how far they scatter"),
         ({"optimizer": "flow"}, "runs = 8 of a flow", "runs are of SGD"),
         (
+            {"seq_len": np.inf},
+            "runs = 8 in full batches of endless sequences",
+            "runs differ by what is drawn, and here nothing is",
+        ),
+        (
             {"exact": True},
             "exact = True with runs = 8",
             "Y and Z are integrated exactly for endless sequences, without runs",
         ),
         ({"t": 1e5, "seq_len": 16}, "8 runs that draw 1.5e+09", "runs draw at most 1e+09 contextual tokens in all"),
         (
-            {"t": 1e6, "seq_len": np.inf},
+            {"t": 1e6, "seq_len": np.inf, "batch_size": 1},
             "8,000,000 updates by 8 runs",
             "all runs together make at most 1,000,000 updates",
         ),

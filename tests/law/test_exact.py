@@ -13,7 +13,7 @@ import pytest
 import scansnap_core as ss
 from scansnap_core.data import population
 from scansnap_core.data.population import STRATA
-from scansnap_core.law import exact, trials, types_of
+from scansnap_core.law import exact, memory, trials, types_of
 from scansnap_core.law.exact import MOST_NUMBERS, ONE_BY_ONE, Exact, num_values
 from scansnap_core.law.expected_error import EXACT
 from scansnap_core.law.inertia import InertialLaw
@@ -72,6 +72,7 @@ def test_full_batches_are_as_trained_overshooting_too(lr_y: float, lr_z: float, 
             warnings.simplefilter("ignore", ss.PredictionOutOfRange)
             found = ss.predict(classes, lr_y, lr_z, marks, **how)
         known = found.expected_error.values < 1  # 1 stands for 100 % or more
+        assert known.sum() >= 3
         assert (off(found.Z.values, Z) < found.expected_error.values)[known].all()
         assert off(found.Z.values, Z)[0] < 1e-9
         assert (found.expected_error <= EXACT).all() or lr_z == 6
@@ -119,6 +120,7 @@ def test_rounding_that_decides_warns() -> None:
 def test_where_rounding_decides_it_says_so() -> None:
     """Of systems that set nothing, with fast attention: training by the engine sums in another order."""
     within = []
+    said_nothing = []
     largest = 0.0
     for stratum in ("several queries", "a class apart", "edges", "unlike"):
         drawn = next(
@@ -131,10 +133,59 @@ def test_where_rounding_decides_it_says_so() -> None:
             marks = [10, 30, 100, 300]
             found = ss.predict(drawn.classes, pace * K, pace * K * drawn.ratio, marks)
             error = off(found.Z.values, descent(drawn.classes, pace * K, pace * K * drawn.ratio, marks, 0.0))
-            within += ((error <= found.expected_error.values) | (found.expected_error.values == 1)).tolist()
+            said_nothing += (found.expected_error.values >= 1).tolist()
+            within += ((error <= found.expected_error.values) | (found.expected_error.values >= 1)).tolist()
             largest = max(largest, error.max())
     assert np.mean(within) >= 0.9
+    assert np.mean(said_nothing) < 0.5
     assert largest > 0.1  # so it's needed
+
+
+@pytest.mark.filterwarnings("ignore::scansnap_core.PredictionOutOfRange")
+def test_a_decoder_that_overshoots_by_itself_lets_rounding_grow_too() -> None:
+    """Near classes, slow attention: no step of attention is large."""
+    classes = ss.with_overlap(2, 300, 0.99, distinct_weights=[1, 0.5])
+    marks = [3, 30, 60, 100]
+    found = ss.predict(classes, 20, 0.01, marks)
+    assert (found.growth == 0).all()
+    assert found.step.max() < 0.1
+    assert found.expected_error.values[0] == EXACT
+    assert found.expected_error.values[-1] >= 1
+    assert off(found.Z.values, descent(classes, 20, 0.01, marks, 0.0))[-1] > 0.01
+    slower = ss.predict(classes, 4, 0.01, marks)
+    assert (slower.expected_error == EXACT).all()
+    assert off(slower.Z.values, descent(classes, 4, 0.01, marks, 0.0)).max() < 1e-9
+
+
+@pytest.mark.filterwarnings("ignore::scansnap_core.PredictionOutOfRange")
+def test_an_oscillation_that_reaches_into_the_integrated_updates_counts_whole() -> None:
+    """Integration can't follow it. One that ended before does no harm."""
+    marks = [ONE_BY_ONE, ONE_BY_ONE + 1, ONE_BY_ONE + 10]
+    found = ss.predict(CLASSES, 0.01, 2.0, marks)
+    assert found.expected_error.values[1] >= 1
+    assert off(found.Z.values, descent(CLASSES, 0.01, 2.0, marks, 0.0))[1] > 0.1
+    soon_over = ss.predict(CLASSES, 1, 30, marks)
+    assert soon_over.step.values.max() < 1
+    assert (soon_over.growth > 0).all()
+    assert (soon_over.expected_error == EXACT).all()
+
+
+def test_what_was_reached_before_a_failure_allows_for_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "MOST_RATES", 10)
+    drawn = population.system("several queries", 4, seed=80)
+    lr_y = 0.33 * drawn.classes.num_classes
+    with pytest.raises(ss.IntegrationFailed) as caught:
+        ss.predict(drawn.classes, lr_y, lr_y * drawn.ratio, [3, 100, 1e9])
+    assert caught.value.reached.expected_error.values.tolist() == [EXACT, 1.0]
+
+
+def test_where_nothing_moves_rounding_may() -> None:
+    """Classes that share nothing: the push on attention is rounding, which overshooting makes large."""
+    rows = {"a": {"x": 0.5, "y": 0.3, "z": 0.2}, "b": {"u": 0.6, "v": 0.25, "w": 0.15}}
+    classes = ss.SequenceClasses.from_dicts(rows, query_of="q", vocab_size=40)
+    found = ss.predict(classes, 1, 0.1, [10, 300])
+    assert not found.Z.any()
+    assert (found.expected_error == EXACT).all()
 
 
 def test_evidence_is_the_integral_of_the_errors() -> None:
@@ -199,7 +250,7 @@ def test_updates_that_are_not_finite_are_a_failure(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 def test_runs_on_endless_sequences_are_sgd(momentum: float) -> None:
-    """Their mean is that of training on drawn classes, and its error is as announced; full batches don't scatter."""
+    """Their mean is that of training on drawn classes, and its error is as announced."""
     how: dict[str, Any] = {"optimizer": "momentum", "momentum": momentum} if momentum else {}
     marks = [5, 20, 60]
     rng = np.random.default_rng(5)
@@ -211,7 +262,3 @@ def test_runs_on_endless_sequences_are_sgd(momentum: float) -> None:
     assert found.law == "the mean of runs"
     full = ss.predict(NEAR, 2, 0.5, marks, **how)
     assert (off(full.Z.values, Z) > found.expected_error.values).any()  # control: full batches
-    alike = ss.predict(NEAR, 2, 0.5, marks, runs=4, **how)
-    assert alike.Z.values == pytest.approx(full.Z.values, rel=1e-9, abs=1e-12)
-    assert (alike.expected_error == 0).all()
-    assert alike.evidence.values == pytest.approx(full.evidence.values, rel=1e-9)

@@ -181,3 +181,5 @@ def test_growth_adds_up_over_updates() -> None:
     oscillation.advance(1.5, math.log(2))
     assert oscillation.until(4.0, math.log(2)) == pytest.approx(half + 5 * math.log(2), rel=1e-12)
     assert oscillation.until(2.0, math.log(2)) == pytest.approx(half + math.log(2), rel=1e-12)
+    oscillation.end(2.0)
+    assert oscillation.until(3.0, 0.2) == pytest.approx(0.2, rel=1e-12)  # two updates of half of it
