@@ -224,8 +224,16 @@ def predict(
     (``exact=False``), at the times at which the mean of SGD's runs was known to 5 %.
 
     - T = inf, at rates up to where training overshoots, in full batches and, without and with
-      momentum, in small ones: @E
-    - T of 8 to 256, in small batches for up to five classes: @S
+      momentum, in small ones: 1688 of 1753 points were within the expected error, by stratum 92 to
+      99 %; of the 1210 whose expected error was 10 % at most, 1203 were within 10 %. Of the 231
+      whose likely error was above 10 % 221 were off by more than 10 %, by stratum 50 to 100 %; of
+      the others 103 were. Where the likely error was above 1 %, 78 % were off by more than it says.
+      427 points were known less well, and are left out.
+    - T of 8 to 256, in small batches for up to five classes: 522 of 534 points were within the
+      expected error, by stratum 90 to 100 %; of the 61 whose expected error was 10 % at most, 60
+      were within 10 %. Of the 120 whose likely error was above 10 % 102 were off by more than 10 %,
+      by stratum 68 to 100 %; of the others 115 were. Where the likely error was above 1 %, 71 %
+      were off by more than it says. 909 points were known less well, and are left out.
     - Flows at T = inf, of 40 other systems, four of each stratum, at five times up to 1000 K ln M:
       none was off by more than 2.4 %.
     - ``runs`` on counts of real text: 69 of 72 forecasts by eight runs were within the expected
