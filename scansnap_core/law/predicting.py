@@ -39,12 +39,12 @@ from scansnap_core.law.drawn_texts import LEAST_RUNS, train_on_texts
 from scansnap_core.law.exact import Disturbed, Exact, ExactState
 from scansnap_core.law.expected_error import allow_for_rounding, order_of, warn
 from scansnap_core.law.forecast import described, empty_forecast, fill_by_runs
+from scansnap_core.law.forecast_errors import ErrorsOverTime
 from scansnap_core.law.inertia import InertialLaw
 from scansnap_core.law.memory import MOST_WHOLE, Law, State
 from scansnap_core.law.order import OrderTerm, Shift
 from scansnap_core.law.overshoot import Overshoot, Updates, overshoot_of
 from scansnap_core.law.sampled_law import SampledLaw
-from scansnap_core.law.trust import Trust
 from scansnap_core.law.types import types_of
 from scansnap_core.theory.solving import IntegrationFailed
 
@@ -347,7 +347,7 @@ def predict(
 
     updates = Updates(pace, mu, batch_size)
     made_until = made_one_by_one * update
-    trust = Trust(law, seq_len, updates, made_until=made_until, is_whole=is_whole)
+    errors = ErrorsOverTime(law, seq_len, updates, made_until=made_until, is_whole=is_whole)
     follows_rounding = is_whole and not is_flow
     disturbed = Disturbed(classes, types, ratio) if follows_rounding else law
     twin = InertialLaw[Any](disturbed, mu, pace, one_by_one=made_one_by_one)
@@ -365,9 +365,9 @@ def predict(
             if follows_rounding:
                 seen[tau] = state
             if tau in looks:
-                trust.advance(tau, overshoot, order_share)
+                errors.advance(tau, overshoot, order_share)
             if tau == taus[num_recorded]:
-                trusted = trust.at(tau, state, overshoot, order_share)
+                trusted = errors.at(tau, state, overshoot, order_share)
                 for name, values in (described(law, state, tau) | trusted).items():
                     found[name].values[num_recorded] = values
                 num_recorded += 1
@@ -377,7 +377,7 @@ def predict(
         if follows_rounding and num_recorded:
             _allow_for_rounding(failure.reached, twin, update, seen)
         raise
-    if follows_rounding and (trust.largest_step > NEAR_TWO or lr_y > FAST_DECODER):
+    if follows_rounding and (errors.largest_step > NEAR_TWO or lr_y > FAST_DECODER):
         _allow_for_rounding(found, twin, update, seen)
     warn(found)
     return found

@@ -19,7 +19,7 @@ from scansnap_core.law.memory import Law, Moved
 from scansnap_core.law.overshoot import Oscillation, Overshoot, Updates
 
 
-class Trust:
+class ErrorsOverTime:
     """The measures of a forecast and its errors, at ascending times.
 
     Parameters
