@@ -14,14 +14,13 @@ Clock: tau = eta_Y t/K.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from scansnap_core.base.rules import check_memory
 from scansnap_core.data.sequences import Floats, SequenceClasses
-from scansnap_core.law.memory import first_tau, path_by_log_tau
+from scansnap_core.law.log_tau import Motion
 from scansnap_core.law.types import Types, mean_by
 from scansnap_core.theory.decoder import Expectation, through_attention
 
@@ -33,8 +32,6 @@ ONE_BY_ONE = 1000
 """So many updates of full batches are made one by one, in a tenth of a second. Only later ones are
 integrated.
 """
-DISTURBANCE = 1e-15
-"""The share by which :class:`Disturbed` changes each number: a few roundings."""
 RTOL = 1e-8
 ATOL = 1e-14
 STORED = 100
@@ -63,7 +60,7 @@ class ExactState(NamedTuple):
     z_distinct: Floats
 
 
-class Exact:
+class Exact(Motion[ExactState]):
     """Y and Z as a system of differential equations in ln tau.
 
     A packed state holds Y (L, O), Z (Q, L) and the evidence (K,).
@@ -136,22 +133,9 @@ class Exact:
         """Return 1 - alpha_nn of a class n of each type, shape (T,)."""
         return state.own
 
-    def path(self, taus: Floats) -> list[ExactState]:
-        """Compute the states of the gradient flow at ascending taus above 0, one for each."""
-        begin = first_tau(taus)
-        return self.along(
-            lambda x, packed: np.exp(x) * self.rate(packed), begin, taus, self.start(begin)
-        )
-
-    def along(
-        self,
-        rhs: Callable[[float, Floats], Floats],
-        begin: float,
-        taus: Floats,
-        start: Floats,
-    ) -> list[ExactState]:
-        """Integrate d(state)/d(ln tau) from ``start`` at ``begin``; return the states at taus."""
-        return path_by_log_tau(rhs, begin, taus, start, self.unpack, self.failed, RTOL, ATOL)
+    def tolerances(self) -> tuple[float, float]:
+        """Return the solver's tolerances."""
+        return RTOL, ATOL
 
     def failed(self, log_tau: float) -> str:
         """Write how far it could be integrated."""
@@ -170,26 +154,6 @@ class Exact:
     def _own(self, error: Floats) -> Floats:
         """Take each class's error at its own next token, 1 - alpha_nn, from all errors (K, O)."""
         return np.asarray((error * self._targets).sum(axis=1))
-
-
-class Disturbed(Exact):
-    """The same with each number disturbed by about as much as rounding, up or down, in each update.
-
-    Where updates overshoot, a small difference grows in each of them, and so does rounding. How far
-    two paths part estimates how well the path of training is known at all. Here nothing is set to
-    0: what rounding leaves of the push on a class that shares no token can grow too.
-    """
-
-    def __init__(self, classes: SequenceClasses, types: Types, ratio: float) -> None:
-        """Let rounding move every class."""
-        super().__init__(classes, types, ratio)
-        self._moved = np.ones_like(self._moved)
-        self._rng = np.random.default_rng(0)
-
-    def rate(self, packed: Floats) -> Floats:
-        """Compute d(state)/dtau of a packed state, from a state that is disturbed."""
-        signs = self._rng.choice([-1.0, 1.0], packed.size)
-        return super().rate(packed * (1 + DISTURBANCE * signs))
 
 
 def num_values(classes: SequenceClasses) -> int:

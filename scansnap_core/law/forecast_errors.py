@@ -16,7 +16,58 @@ from scansnap_core.law.expected_error import (
     shortness_of,
 )
 from scansnap_core.law.memory import Law, Moved
-from scansnap_core.law.overshoot import Oscillation, Overshoot, Updates
+from scansnap_core.law.overshoot import Overshoot, Updates
+
+
+class Oscillation:
+    """How far an oscillation would have grown, were it small at first.
+
+    It adds up the growth of an :class:`~scansnap_core.law.overshoot.Overshoot` over the updates in
+    which it is above 0. A few such updates do no harm. In many of them training leaves the law: in
+    full batches because the oscillation becomes large, in small ones because its mean square does,
+    even where most single runs keep small.
+
+    The growth in an update is taken as linear between the times at which it is evaluated.
+
+    Parameters
+    ----------
+    update
+        The tau of one update.
+
+    Examples
+    --------
+    >>> oscillation = Oscillation(update=0.5)
+    >>> oscillation.advance(1.0, rate=0.0)
+    >>> oscillation.advance(2.0, rate=0.2)  # two updates later
+    >>> oscillation.until(2.5, rate=0.2)
+    0.4
+    """
+
+    def __init__(self, update: float) -> None:
+        """Begin at tau = 0, without growth."""
+        self._update = update
+        self._tau = 0.0
+        self._rate = 0.0
+        self._growth = 0.0
+
+    def until(self, tau: float, rate: float) -> float:
+        """Compute the growth until ``tau``, where an update makes it grow by ``rate``.
+
+        It is added up from the time of the last :meth:`advance` on, by the trapezoid rule.
+        """
+        updates = (tau - self._tau) / self._update
+        return float(self._growth + updates * (self._rate + rate) / 2)
+
+    def advance(self, tau: float, rate: float) -> None:
+        """Go on to ``tau``, where an update makes it grow by ``rate``."""
+        self._growth = self.until(tau, rate)
+        self._tau = tau
+        self._rate = rate
+
+    def end(self, tau: float) -> None:
+        """Begin anew at ``tau``, without growth."""
+        self.advance(tau, 0.0)
+        self._growth = 0.0
 
 
 class ErrorsOverTime:

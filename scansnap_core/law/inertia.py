@@ -18,8 +18,8 @@ Clock: t in steps of batch size 1 without momentum; s updates with momentum take
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,6 +31,7 @@ from scansnap_core.base.rules import checked_numbers
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.law import many_classes
+from scansnap_core.law.log_tau import Motion
 from scansnap_core.law.memory import Law
 from scansnap_core.theory.flows import Flow, TrueFlow
 from scansnap_core.theory.formulas import mu
@@ -137,34 +138,6 @@ class ReducedFlow(TrueFlow):
 S = TypeVar("S")
 
 
-class Motion(Protocol[S]):
-    """What :class:`InertialLaw` needs of a law: its rate d(state)/dtau, its start and its parts.
-
-    :class:`~scansnap_core.law.memory.Law` describes them.
-    """
-
-    def start(self, tau: float) -> Floats:
-        """Return the packed state after an update from zero that takes ``tau``."""
-
-    def rate(self, packed: Floats) -> Floats:
-        """Compute d(state)/dtau of a packed state."""
-
-    def unpack(self, state: Floats) -> S:
-        """Return the parts of a packed state."""
-
-    def along(
-        self,
-        rhs: Callable[[float, Floats], Floats],
-        begin: float,
-        taus: Floats,
-        start: Floats,
-    ) -> list[S]:
-        """Integrate d(state)/d(ln tau) from ``start`` at ``begin``; return the states at taus."""
-
-    def failed(self, log_tau: float) -> str:
-        """Write how far it could be integrated."""
-
-
 class InertialLaw(Generic[S]):
     """The law in steps of finite size: SGD, with momentum or without.
 
@@ -234,7 +207,8 @@ class InertialLaw(Generic[S]):
             coasting = self._lagging * (1 - self.momentum) * speed
             yield from law.along(self._rhs, begin, later, np.concatenate([after, coasting]))
         elif isinstance(law, Law) and law.is_split:
-            yield from many_classes.path(law, later, law.unpack(after), begin, self.update)
+            path = many_classes.path(law, later, law.unpack(after), begin, self.update)
+            yield from cast("Iterator[S]", path)
         else:
             yield from law.along(self._plain, begin, later, after)
 

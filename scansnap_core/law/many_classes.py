@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scansnap_core.data.sequences import Floats
-from scansnap_core.law.memory import Law, State, first_tau
+from scansnap_core.law.log_tau import first_tau
+from scansnap_core.law.memory import Law, State
 from scansnap_core.theory.solving import IntegrationFailed, integrated
 
 Singles = NDArray[np.float32]

@@ -20,17 +20,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from scansnap_core.base.rules import FLOW_RATE, takes
 from scansnap_core.data.sequences import Floats
+from scansnap_core.law.log_tau import Motion
 from scansnap_core.law.types import TYPES, Types
-from scansnap_core.theory.solving import IntegrationFailed, integrated
 
-S = TypeVar("S")
 Pair = tuple[Floats, Floats]
 """Values on common tokens, shape (T, C), and on distinct tokens, shape (T, D)."""
 
@@ -40,14 +38,6 @@ unlike classes of a few words have so many.
 """
 RTOL = 1e-9
 ATOL = 1e-16
-MOST_RATES = 20_000
-"""The most evaluations of the law's rate of change in one path. Few paths take 3,000. Where
-attention has run away, as in sequences far too short for the law, there is no end to them.
-"""
-START = 1e-4
-"""Integration begins at this tau, or at this share of the first tau asked for. Until then errors
-are 1 - 1/M.
-"""
 
 
 class State(NamedTuple):
@@ -137,7 +127,7 @@ class Rows(NamedTuple):
     distinct: Floats
 
 
-class Law:
+class Law(Motion[State]):
     """The law as a system of differential equations in ln tau.
 
     Parameters
@@ -406,38 +396,9 @@ class Law:
         """Compute d(state)/dtau of a packed state."""
         return np.concatenate([part.ravel() for part in self.rates(self.unpack(packed))])
 
-    def path(self, taus: Floats) -> list[State]:
-        """Compute the states at ascending taus = eta_Y t/K above 0, to six digits, one for each.
-
-        Integration is in x = ln tau, because what happens spreads over many powers of ten of tau.
-        So rates per unit of tau are multiplied by dtau/dx = e^x. As ln 0 isn't a number, it begins
-        at a small tau (``first_tau``), at the state that the first step of size tau leads to.
-        """
-        begin = first_tau(taus)
-        return self.along(
-            lambda x, packed: np.exp(x) * self.rate(packed), begin, taus, self.start(begin)
-        )
-
-    def along(
-        self,
-        rhs: Callable[[float, Floats], Floats],
-        begin: float,
-        taus: Floats,
-        start: Floats,
-    ) -> list[State]:
-        """Integrate d(state)/d(ln tau), and return the states at ascending taus.
-
-        Parameters
-        ----------
-        rhs
-            The derivative by ln tau of a packed state, called with ln tau and the state.
-        begin, start
-            The tau at which integration begins, and the packed state there. Numbers may follow the
-            state's own, such as velocities; they are integrated and left out of what is returned.
-        taus
-            The taus asked for.
-        """
-        return path_by_log_tau(rhs, begin, taus, start, self.unpack, self.failed, RTOL, ATOL)
+    def tolerances(self) -> tuple[float, float]:
+        """Return the solver's tolerances, by which z keeps six digits."""
+        return RTOL, ATOL
 
     def failed(self, log_tau: float) -> str:
         """Write how far the law could be integrated."""
@@ -445,47 +406,3 @@ class Law:
             f"the law with lr_z/lr_y = {self.ratio:g} could be integrated up to lr_y t/K = "
             f"{np.exp(log_tau):.3g}"
         )
-
-
-def path_by_log_tau(
-    rhs: Callable[[float, Floats], Floats],
-    begin: float,
-    taus: Floats,
-    start: Floats,
-    unpack: Callable[[Floats], S],
-    failed: Callable[[float], str],
-    rtol: float,
-    atol: float,
-) -> list[S]:
-    """Integrate d(state)/d(ln tau) from ``start`` at ``begin``, and unpack the states at ``taus``.
-
-    ``failed`` writes the message if it fails, and ``rtol`` and ``atol`` are the solver's
-    tolerances. Raises ``IntegrationFailed``, whose ``last`` is a tau and whose ``reached`` are the
-    unpacked states before it.
-    """
-    # The law is stiff where memory holds attention, and large on real text. CVODE minds neither.
-    try:
-        found = integrated(
-            rhs,
-            np.log(begin),
-            np.log(taus),
-            start,
-            failed=failed,
-            method="CVODE",
-            most_rates=MOST_RATES,
-            rtol=rtol,
-            atol=atol,
-        )
-    except IntegrationFailed as error:
-        # The solver knows ln tau and packed states; callers know tau and states.
-        if error.last is not None:
-            error.last = float(np.exp(error.last))
-        if error.reached is not None:
-            error.reached = [unpack(packed) for packed in error.reached]
-        raise
-    return [unpack(packed) for packed in found]
-
-
-def first_tau(taus: Floats) -> float:
-    """Return the tau at which an integration up to ascending taus begins."""
-    return START * min(float(taus[0]), 1.0)

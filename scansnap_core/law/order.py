@@ -42,7 +42,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -50,7 +50,8 @@ from scipy import special
 
 from scansnap_core.data.sequences import Floats, SequenceClasses
 from scansnap_core.law.inertia import InertialLaw
-from scansnap_core.law.memory import Law, path_by_log_tau
+from scansnap_core.law.log_tau import Motion
+from scansnap_core.law.memory import Law
 from scansnap_core.law.sampled_law import SampledLaw
 from scansnap_core.law.types import Types, mean_by, types_of
 from scansnap_core.theory.solving import IntegrationFailed
@@ -76,7 +77,7 @@ class OrderedState(NamedTuple):
     shift: Floats
 
 
-class OrderedLaw:
+class OrderedLaw(Motion[OrderedState]):
     """Equations (b) and (c) together with the state of full batches, for InertialLaw to integrate.
 
     The motion packs m, m_1, the R responses, each of the law's N numbers, and the tau gone by: (2 +
@@ -151,18 +152,9 @@ class OrderedLaw:
         response_rates = [slope + source for slope, source in zip(slopes, sources, strict=True)]
         return np.concatenate([F, shift_rate, *response_rates, [1.0]])
 
-    def along(
-        self,
-        rhs: Callable[[float, Floats], Floats],
-        begin: float,
-        taus: Floats,
-        start: Floats,
-    ) -> list[OrderedState]:
-        """Integrate d(motion)/d(ln tau) from ``start`` at ``begin``, and return m and m_1 at taus.
-
-        Numbers may follow the motion's own in ``start``.
-        """
-        return path_by_log_tau(rhs, begin, taus, start, self.unpack, self.failed, RTOL, ATOL)
+    def tolerances(self) -> tuple[float, float]:
+        """Return the solver's tolerances."""
+        return RTOL, ATOL
 
     def failed(self, log_tau: float) -> str:
         """Write how far the order of classes could be integrated."""

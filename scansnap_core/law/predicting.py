@@ -36,14 +36,15 @@ from scansnap_core.engine.settings import checked_momentum
 from scansnap_core.law import exact as exactly
 from scansnap_core.law import inertia, many_classes
 from scansnap_core.law.drawn_texts import LEAST_RUNS, train_on_texts
-from scansnap_core.law.exact import Disturbed, Exact, ExactState
-from scansnap_core.law.expected_error import allow_for_rounding, order_of, warn
+from scansnap_core.law.exact import Exact, ExactState
+from scansnap_core.law.expected_error import order_of, warn
 from scansnap_core.law.forecast import described, empty_forecast, fill_by_runs
 from scansnap_core.law.forecast_errors import ErrorsOverTime
 from scansnap_core.law.inertia import InertialLaw
 from scansnap_core.law.memory import MOST_WHOLE, Law, State
 from scansnap_core.law.order import OrderTerm, Shift
 from scansnap_core.law.overshoot import Overshoot, Updates, overshoot_of
+from scansnap_core.law.rounding import FAST_DECODER, NEAR_TWO, Disturbed, allow_for_rounding
 from scansnap_core.law.sampled_law import SampledLaw
 from scansnap_core.law.types import types_of
 from scansnap_core.theory.solving import IntegrationFailed
@@ -74,14 +75,6 @@ ALL = "all of Y and Z"
 ONE_MEMORY = "one memory a class"
 RUNS = "the mean of runs"
 """What a forecast comes from."""
-NEAR_TWO = 0.7
-FAST_DECODER = 4.0
-"""Rounding is followed where a step of attention, which can be .37 of the true one, is above the
-first, or eta_Y above the second. A step of the decoder is eta_Y/2 at most, as f has length 1 and
-the softmax bends by 1/2 at most. So up to here none is above 2, and rounding doesn't grow.
-"""
-HARDLY = 1e-9
-"""In a Z smaller than this, in logits, rounding counts as if it were as large."""
 UNSEEN = 1e-290
 """Before this tau, squares of what was learned underflow, and nothing has moved."""
 
@@ -194,7 +187,8 @@ def predict(
         ``expected_error`` is 1e-4, and ``likely_error`` 0. But where updates overshoot, rounding
         grows, up to where training itself would end elsewhere on another machine. ``rounding`` is
         how far a path that is disturbed by 1e-15 in each update parts from this one, as a share of
-        Z. ``likely_error`` is half of it, and ``expected_error`` ten times the largest so far.
+        Z. ``likely_error`` is half of it, which about half of such predictions exceeded, and
+        ``expected_error`` ten times the largest so far.
         An oscillation that reaches beyond the thousandth update counts by its ``growth``, too.
 
         With ``runs`` Z, entropy and evidence are those of the runs' mean. ``likely_error`` is 0.7
@@ -375,46 +369,12 @@ def predict(
         failure.last = None if failure.last is None else failure.last / update
         failure.reached = found.isel(recorded=slice(num_recorded)) if num_recorded else None
         if follows_rounding and num_recorded:
-            _allow_for_rounding(failure.reached, twin, update, seen)
+            allow_for_rounding(failure.reached, twin, update, seen)
         raise
     if follows_rounding and (errors.largest_step > NEAR_TWO or lr_y > FAST_DECODER):
-        _allow_for_rounding(found, twin, update, seen)
+        allow_for_rounding(found, twin, update, seen)
     warn(found)
     return found
-
-
-def _allow_for_rounding(
-    found: xr.Dataset, twin: InertialLaw[ExactState], update: float, seen: dict[float, ExactState]
-) -> None:
-    """Raise the errors of a forecast by how far a disturbed path parts from its own.
-
-    ``seen`` has the states of its own path by ascending tau, those at the recorded times among
-    them. ``update`` is the tau of one update.
-    """
-    taus = np.array([tau for tau in seen if tau >= UNSEEN])
-    # Of what the disturbed path doesn't reach nothing is known.
-    apart = dict.fromkeys(seen, 1.0) | dict.fromkeys([tau for tau in seen if tau < UNSEEN], 0.0)
-    try:
-        for tau, state in zip(taus.tolist(), _until_it_fails(twin.path, taus), strict=True):
-            apart[tau] = _apart(seen[tau], state)
-    except IntegrationFailed:
-        pass
-    largest = dict(zip(apart, np.maximum.accumulate(list(apart.values())), strict=True))
-    recorded = (found.recorded.values * update).tolist()
-    allow_for_rounding(
-        found,
-        np.array([apart[tau] for tau in recorded]),
-        np.array([largest[tau] for tau in recorded]),
-    )
-
-
-def _apart(one: ExactState, other: ExactState) -> float:
-    """Compute the distance of two Z, as a share of the first, which counts as :data:`HARDLY` at
-    least. It weighs types and not their classes.
-    """
-    Z = np.concatenate([one.z_common.ravel(), one.z_distinct.ravel()])
-    difference = np.concatenate([other.z_common.ravel(), other.z_distinct.ravel()]) - Z
-    return float(np.linalg.norm(difference) / max(float(np.linalg.norm(Z)), HARDLY))
 
 
 def _is_exact(

@@ -14,7 +14,7 @@ import xarray as xr
 import scansnap_core as ss
 from scansnap_core.base.digits import digits
 from scansnap_core.cli import main
-from scansnap_core.law import exact, memory, trials
+from scansnap_core.law import exact, log_tau, trials
 from scansnap_core.law.answer import answer
 from scansnap_core.law.answer_numbers import NAMES, numbers
 from scansnap_core.law.expected_error import LIKELY
@@ -151,7 +151,7 @@ def test_predict_stores_its_forecast(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_what_cannot_be_integrated_is_said_in_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(memory, "MOST_RATES", 10)
+    monkeypatch.setattr(log_tau, "MOST_RATES", 10)
     monkeypatch.setattr(exact, "MOST_NUMBERS", 0)
     arguments = [*RATES, "--until", "1000"]
     assert main(["predict", str(EXAMPLE), *arguments]) == 1

@@ -13,7 +13,7 @@ import pytest
 import scansnap_core as ss
 from scansnap_core.data import population
 from scansnap_core.data.population import STRATA
-from scansnap_core.law import exact, memory, trials, types_of
+from scansnap_core.law import exact, log_tau, trials, types_of
 from scansnap_core.law.exact import MOST_NUMBERS, ONE_BY_ONE, Exact, num_values
 from scansnap_core.law.expected_error import EXACT
 from scansnap_core.law.inertia import InertialLaw
@@ -173,7 +173,7 @@ def test_an_oscillation_that_reaches_into_the_integrated_updates_counts_whole() 
 
 
 def test_what_was_reached_before_a_failure_allows_for_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "MOST_RATES", 10)
+    monkeypatch.setattr(log_tau, "MOST_RATES", 10)
     drawn = population.system("several queries", 4, seed=80)
     lr_y = 0.33 * drawn.classes.num_classes
     with pytest.raises(ss.IntegrationFailed) as caught:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import scansnap_core as ss
-from scansnap_core.law import Types, memory, order, trials, types_of
+from scansnap_core.law import Types, order, trials, types_of
 from scansnap_core.law.expected_error import Causes, beyond_first_order, errors_by_cause
 from tests.refusing import refuses
 from tools.benchmarks.predict import unlike
@@ -265,13 +265,13 @@ def test_batches_too_small_for_the_rate_warn() -> None:
 
 def test_a_failure_keeps_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ss.predict(ALIKE, 1, 1, [0, 10, 20, 1e4], batch_size=1)
-    plain = memory.path_by_log_tau
+    plain = order.OrderedLaw.along
 
-    def gives_up(rhs: Any, begin: float, taus: np.ndarray, *rest: Any) -> list[Any]:
-        found = plain(rhs, begin, taus[taus < 50 / 2], *rest)
+    def gives_up(law: order.OrderedLaw, rhs: Any, begin: float, taus: np.ndarray, start: np.ndarray) -> list[Any]:
+        found = plain(law, rhs, begin, taus[taus < 50 / 2], start)
         raise ss.IntegrationFailed("it gives up", 25.0, found)
 
-    monkeypatch.setattr(order, "path_by_log_tau", gives_up)
+    monkeypatch.setattr(order.OrderedLaw, "along", gives_up)
     with pytest.raises(ss.IntegrationFailed, match="it gives up") as caught:
         ss.predict(ALIKE, 1, 1, [0, 10, 20, 1e4], batch_size=1)
     assert caught.value.last == pytest.approx(50, rel=1e-9, abs=0)

@@ -8,9 +8,9 @@ import pytest
 import scansnap_core as ss
 from scansnap_core.data import population
 from scansnap_core.data.population import STRATA, System
+from scansnap_core.law.forecast_errors import Oscillation
 from scansnap_core.law.memory import Law, State
 from scansnap_core.law.overshoot import (
-    Oscillation,
     Stiffness,
     Updates,
     growth_of,

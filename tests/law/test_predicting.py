@@ -15,7 +15,7 @@ import scansnap_core as ss
 from scansnap_core.base.rules import RATE, SEQ_LEN
 from scansnap_core.data import population
 from scansnap_core.data.population import STRATA
-from scansnap_core.law import Law, memory, trials, types_of
+from scansnap_core.law import Law, log_tau, memory, trials, types_of
 from scansnap_core.law.predicting import FINITE, LONG
 from scansnap_core.theory import solving, spectrum
 from scansnap_core.theory.flows import IdealisedFlow, TrueFlow
@@ -273,7 +273,7 @@ def test_flows_of_endless_sequences_are_met_as_announced_in_each_stratum(stratum
 
 def test_a_failure_gives_what_was_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9], exact=False)
-    monkeypatch.setattr(memory, "MOST_RATES", 450)
+    monkeypatch.setattr(log_tau, "MOST_RATES", 450)
     with pytest.raises(ss.IntegrationFailed, match="could be integrated up to") as caught:
         ss.predict(CLASSES, 1, 1, [0, 10, 20, 1e9], exact=False)
     error = caught.value
@@ -308,7 +308,7 @@ def test_fast_attention_over_many_words_takes_few_evaluations(monkeypatch: pytes
     classes = words()
     law = Law(types_of(classes), 100.0)
     taus = np.array([1.0, 300.0])
-    monkeypatch.setattr(memory, "MOST_RATES", 5_000)
+    monkeypatch.setattr(log_tau, "MOST_RATES", 5_000)
     found = law.path(taus)
     assert np.abs(found[1].z_common).max() > 0.2  # it moves
     # The control: an explicit method takes more, because the law is stiff.

@@ -27,8 +27,9 @@ from scansnap_core.law.expected_error import (
     Errors,
     errors_by_cause,
 )
+from scansnap_core.law.forecast_errors import Oscillation
 from scansnap_core.law.memory import Law, State
-from scansnap_core.law.overshoot import Oscillation, Updates, overshoot_of
+from scansnap_core.law.overshoot import Updates, overshoot_of
 from scansnap_core.law.phases import tilt, turning_length
 from scansnap_core.law.predicting import LOOK
 from scansnap_core.law.types import types_of
