@@ -110,13 +110,14 @@ class Exact(Motion[ExactState]):
         class by its own error.
         """
         Y, Z, _ = self._parts(packed)
-        found = self._expectation.forward(self._expectation.f(Z), Y)
+        decoded = self._expectation.forward(self._expectation.f(Z), Y)
 
-        # In expectation one step moves Y by eta_Y dJ/dY, and tau counts eta_Y/K of them.
-        moved_Y = len(self._paces) * self._expectation.of_Y(found)
-        push = self._moved[:, None] * through_attention(found.u, found.g)
+        # One step moves Y by eta_Y dJ/dY in expectation, and takes eta_Y/K of tau. So Y moves by K
+        # dJ/dY per unit of tau.
+        moved_Y = len(self._paces) * self._expectation.of_Y(decoded)
+        push = self._moved[:, None] * through_attention(decoded.u, decoded.g)
         moved_Z = self.ratio * self._expectation.per_query(self._paces[:, None] * push)
-        learned = self._paces * self._own(found.error)
+        learned = self._paces * self._own(decoded.error)
         return np.concatenate([moved_Y.ravel(), moved_Z.ravel(), learned])
 
     def unpack(self, state: Floats) -> ExactState:
@@ -124,8 +125,8 @@ class Exact(Motion[ExactState]):
         own.
         """
         Y, Z, evidence = self._parts(state[: self.num_values])
-        found = self._expectation.forward(self._expectation.f(Z), Y)
-        by_class = np.column_stack([evidence, self._own(found.error)])
+        decoded = self._expectation.forward(self._expectation.f(Z), Y)
+        by_class = np.column_stack([evidence, self._own(decoded.error)])
         a, own = mean_by(self.types.of_class, by_class).T
         return ExactState(a, own, *self.types.by_type(Z))
 

@@ -75,8 +75,6 @@ population the largest one seen was 1e-5 in 30 flows (seed 77, up to 1000 t_0), 
 trainings in full batches whose updates don't overshoot (seed 79, eta_Y/K of .003 to 2, momentum 0
 and .9, up to 5,000 updates).
 """
-
-
 LIKELY_PART = 0.5
 EXPECTED_PART = 10.0
 """Where updates overshoot, rounding grows (:mod:`scansnap_core.law.rounding`). The likely error is
@@ -140,9 +138,8 @@ def beyond_first_order(
     alike, because a shift that has passed has left less behind. With momentum what the first order
     leaves out stays, and the largest counts for more: x = order^((1 - mu)/2) largest^((1 + mu)/2).
 
-    The root is there because x goes like eta_Y/B where nothing cancels, and so do all three factors
-    together like its cube. eta_Y/B is in it because x can be small by chance, where the shift
-    changes its sign.
+    Where nothing cancels, x goes like eta_Y/B, and so does the root of the three factors. eta_Y/B
+    is one of them because x can be small by chance, where the shift changes its sign.
 
     Parameters
     ----------
