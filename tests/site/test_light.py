@@ -25,6 +25,9 @@ BRIGHT = """() => {
   return charts.z.lit;
 }"""
 LIT = "els => els.filter(e => e.classList.contains('ss-lit')).map(e => e.firstChild.textContent.trim())"
+SETTLED = """() => document.fonts.ready.then(
+  () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))
+)"""
 OPACITY = "els => els.map(e => Number(getComputedStyle(e).opacity))"
 
 
@@ -40,6 +43,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> str:
 def text(address: str, page: Page) -> Page:
     page.goto(address)
     page.wait_for_function("!document.querySelector('.ss-lab:not([data-state=done])')")
+    # Pictures are drawn again when fonts are there. What then moves away under the pointer would go dark.
+    page.evaluate(SETTLED)
     return page
 
 
